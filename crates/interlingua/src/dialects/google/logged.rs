@@ -1,5 +1,5 @@
-//! Parts as the logs of Gemini CLI and Qwen Code keep them: each is one part of a message or one item within it, and is
-//! given back to the place it was taken from. (On the wire, parts that follow one another may be one: see `parts`.)
+//! Content parts in the logs of Gemini CLI and Qwen Code. Each is one part of a message or one item within it, and a
+//! writer restores it at its original position. (On the wire, adjacent parts may be one part: see `parts`.)
 
 use std::collections::VecDeque;
 
@@ -16,25 +16,25 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What a part of a content is.
+/// The type of a content part.
 #[derive(Clone, Copy)]
 pub(super) enum LoggedPart<'t> {
-    /// Text: the string.
+    /// A text: the string.
     Text(Val<'t>),
-    /// Text of a thought: the string.
+    /// The text of a thought: the string.
     Thought(Val<'t>),
-    /// A call: the object with its name.
+    /// A call: the object with the call's name.
     Call(Val<'t>),
-    /// The result of one: the object with its response.
+    /// The result of a call: the object with the response.
     Response(Val<'t>),
     /// A picture, sound or document: the whole part.
     Media(Val<'t>),
-    /// Something that is not known; it stays where it is.
+    /// An unknown part, which stays unclaimed.
     Unknown,
 }
 
 impl<'t> LoggedPart<'t> {
-    /// Looks at a part without claiming anything.
+    /// Determines the type of a part without claiming any value.
     pub(super) fn of(part: Val<'t>) -> Self {
         const MEMBERS: WantedNames<10> = WantedNames::new([
             "text",
@@ -74,14 +74,14 @@ impl<'t> LoggedPart<'t> {
     }
 }
 
-/// The parts of a content: a list, or one part, or a text.
+/// The parts of a content value: a list of parts, a single part, or a string.
 pub(super) fn parts_of(content: Option<Val<'_>>) -> impl Iterator<Item = Val<'_>> {
     let list = content.filter(|content| content.kind() == Kind::Array);
     let one = content.filter(|content| matches!(content.kind(), Kind::String | Kind::Object));
     list.into_iter().flat_map(|list| list.elements()).chain(one)
 }
 
-/// Says a part of a message, the one of that number. Says nothing of a part that is not known.
+/// Emits a part of a message under this number. Unknown parts are skipped.
 pub(super) fn say_part(part: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
     match LoggedPart::of(part) {
         LoggedPart::Text(text) => {
@@ -128,7 +128,7 @@ pub(super) fn media_of(part: Val<'_>, of: Of) -> Option<Media<'_>> {
     read_media(inline, either(part, "fileData", "file_data"), of)
 }
 
-/// Begins a call; its arguments are said.
+/// Starts a call and emits its arguments.
 pub(super) fn start_call<'t>(
     call: Val<'t>,
     message: ItemId,
@@ -151,25 +151,25 @@ pub(super) fn start_call<'t>(
     item
 }
 
-/// The head of the result in a `functionResponse`; `call` tells what the response itself does not.
+/// The head of the result in a `functionResponse`. `call` provides the values that the response itself lacks.
 pub(super) fn result_head<'t>(
     response: Val<'t>,
     call: Option<Val<'t>>,
     out: &mut Events<'_>,
 ) -> ItemHead<'t> {
     let own = response.take_str("id", Field::ResultCallId);
-    // The id of the call is the call's own: what it means for the result follows from where that stands.
+    // The call claims its own id; for the result the id follows from its position.
     let call_id = own.or_else(|| call?.get("id")?.str());
     let name = response.take_str("name", Field::ResultName);
     out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool)
 }
 
-/// What a response says of how it went.
+/// The outcome of a response.
 #[derive(Default)]
 pub(super) struct SaidResponse<'t> {
-    /// It says an error and nothing else.
+    /// Whether the response holds an `error` and no other member.
     is_error: bool,
-    /// Its own word for it.
+    /// The dialect's own word for the outcome.
     outcome: Option<Str<'t>>,
     exit_code: Option<i64>,
     /// The number of the next part of the result.
@@ -177,7 +177,7 @@ pub(super) struct SaidResponse<'t> {
 }
 
 impl<'t> SaidResponse<'t> {
-    /// How the result ends; `status` is the word that stands beside it.
+    /// The end of the result; `status` is the status beside the response.
     pub(super) fn tail(self, item: ItemId, status: Option<Str<'t>>) -> ItemTail<'t> {
         let native_status = status.or(self.outcome);
         let word = native_status.as_ref().map_or("", Str::as_escaped);
@@ -192,7 +192,7 @@ impl<'t> SaidResponse<'t> {
     }
 }
 
-/// Says what a `functionResponse` holds, as parts of its result.
+/// Emits the content of a `functionResponse` as parts of its result.
 pub(super) fn say_response<'t>(response: Val<'t>, item: ItemId, out: &mut Events<'_>) -> SaidResponse<'t> {
     let mut said = SaidResponse::default();
     let [value, parts] = response.get_all(["response", "parts"]);
@@ -210,7 +210,7 @@ pub(super) fn say_response<'t>(response: Val<'t>, item: ItemId, out: &mut Events
     said
 }
 
-/// Says a text or a value as a part of a result.
+/// A text or JSON value as a part of a result.
 pub(super) fn say_value<'t>(value: Val<'t>, said: &mut SaidResponse<'t>) -> Part<'t> {
     match value.take_text(Field::ResultText) {
         Some(text) => {
@@ -221,7 +221,7 @@ pub(super) fn say_value<'t>(value: Val<'t>, said: &mut SaidResponse<'t>) -> Part
     }
 }
 
-/// Says a part that stands beside a response and belongs to its result. Returns whether it is one.
+/// Emits a part beside a response that belongs to the response's result. Returns `false` for any other part.
 pub(super) fn say_more<'t>(
     part: Val<'t>,
     item: ItemId,
@@ -239,7 +239,7 @@ pub(super) fn say_more<'t>(
     true
 }
 
-/// What a tool said, in a `response`: by convention its `output` or `error`, or else all of it.
+/// The output of a tool in a `response`: by convention its `output` or `error`, otherwise the whole value.
 struct ToolOutput<'t> {
     value: Val<'t>,
     is_error: bool,
@@ -259,18 +259,18 @@ impl<'t> ToolOutput<'t> {
     }
 }
 
-/// The text or value that a response comes down to, however it is written: a text, or an object of one.
+/// The text or value of a response, whether the response is a text or an object around a text.
 pub(super) fn value_of(response: Val<'_>) -> Val<'_> {
     ToolOutput::of(response).value
 }
 
-/// What a shell command returned: it stands on a line of its own in what the command printed.
+/// The exit code of a shell command, which is on its own line in the command's output.
 fn exit_code(text: &Str<'_>) -> Option<i64> {
     let (_, rest) = text.as_escaped().rsplit_once(r"\nExit Code: ")?;
     rest.split('\\').next()?.parse().ok()
 }
 
-/// Says the file that a tool changed, as the screen showed it.
+/// Emits the file that a tool changed, from the result display.
 pub(super) fn say_file(display: Option<Val<'_>>, item: ItemId, number: u32, out: &mut Events<'_>) {
     let Some(display) = display else { return };
     let [diff, path, name, is_new] = display.get_all(["fileDiff", "filePath", "fileName", "isNewFile"]);
@@ -287,7 +287,7 @@ pub(super) fn say_file(display: Option<Val<'_>>, item: ItemId, number: u32, out:
     out.delta(item, number, Part::File(FileRef { path, action: Str::escaped(action), diff }));
 }
 
-/// The names of counts in one of the two spellings there are.
+/// The member names of counts in one of the two spellings.
 pub(super) struct CountNames {
     pub(super) prompt: &'static str,
     pub(super) cached: &'static str,
@@ -297,14 +297,14 @@ pub(super) struct CountNames {
     pub(super) total: &'static str,
 }
 
-/// Reads counts. The prompt includes what came from the cache; what was thought stands beside what was said, or, where only
-/// then the total is right, is part of it.
+/// Reads counts. The prompt count includes cached input. The thoughts count is separate from the output count, unless
+/// the total is correct only with thoughts inside the output count.
 pub(super) fn read_counts(counts: Val<'_>, names: &CountNames) -> Usage {
     let CountNames { prompt, cached, output, thoughts, tools, total } = names;
     let number = |name: &str| counts.get(name).and_then(|count| count.u64());
     let note = |name: &str, field| _ = counts.note_u64(name, field);
     let all_input = [number(prompt), number(tools)].into_iter().flatten().reduce(u64::saturating_add);
-    // A sum that is less than its parts stays where it is.
+    // An input count below the cached count stays unclaimed.
     let input = all_input.and_then(|all| all.checked_sub(number(cached).unwrap_or(0)));
     if input.is_some() {
         note(prompt, Field::UsageInput);
@@ -332,9 +332,10 @@ pub(super) fn read_counts(counts: Val<'_>, names: &CountNames) -> Usage {
     }
 }
 
-// ---- The way back ----------------------------------------------------------------------------------------------------
+// ---- Kept frames
+// -----------------------------------------------------------------------------------------------------
 
-/// What an item holds, by kind and in order: each place in a kept line takes the next of its kind.
+/// The contents of an item, by kind and in order. Each hole in a kept line is filled with the next value of its kind.
 #[derive(Default)]
 pub(super) struct ByKind<'g> {
     texts: VecDeque<&'g Str<'static>>,
@@ -342,12 +343,12 @@ pub(super) struct ByKind<'g> {
     thoughts: VecDeque<GatheredItem<'g>>,
     calls: VecDeque<GatheredItem<'g>>,
     results: VecDeque<GatheredItem<'g>>,
-    /// What the lines before took: texts, media, thoughts, calls, results.
+    /// The number of values used by earlier lines: texts, media, thoughts, calls, results.
     taken: [usize; 5],
 }
 
 impl<'g> ByKind<'g> {
-    /// What an item holds beyond what lines before have taken.
+    /// The contents of an item that earlier lines have not used.
     pub(super) fn new(item: GatheredItem<'g>, taken: [usize; 5]) -> Self {
         let mut all = Self { taken, ..Self::default() };
         if item.of() == Of::Result {
@@ -376,7 +377,7 @@ impl<'g> ByKind<'g> {
         all
     }
 
-    /// How much has been taken, with this line.
+    /// The number of values used up to and including this line.
     pub(super) fn taken(&self) -> [usize; 5] {
         self.taken
     }
@@ -405,14 +406,14 @@ impl<'g> ByKind<'g> {
         next
     }
 
-    /// What the places of a content are filled with: a text, or a list of parts.
+    /// The values for the holes of a content value: a text, or a list of parts.
     pub(super) fn content(&mut self, kept: Val<'_>) -> NativeValue<'g> {
         match kept.kind() {
             Kind::String => self.text().into(),
             Kind::Object => self.part(kept),
             _ => {
                 let mut values = Vec::new();
-                // What a result has beside it.
+                // The result to which following media parts belong.
                 let mut beside = None;
                 for part in kept.elements() {
                     let kind = LoggedPart::of(part);
@@ -466,7 +467,7 @@ impl<'g> ByKind<'g> {
     }
 }
 
-/// A list of elements that have a hole, in their order.
+/// A list of values for the elements with holes, in order.
 pub(super) fn list(values: Vec<NativeValue<'_>>) -> NativeValue<'_> {
     NativeValue::List(values.into_iter().map(|value| NativeElement { class: 0, value }).collect())
 }
@@ -475,7 +476,7 @@ fn spelled(kept: Val<'_>, camel: &'static str, snake: &'static str) -> &'static 
     if kept.get(camel).is_some() { camel } else { snake }
 }
 
-/// A call as it was taken.
+/// The values of a call for a kept line.
 pub(super) fn call_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut values = NativeObject::new();
     if let ItemKind::ToolCall(call) = &item.head().kind {
@@ -501,7 +502,7 @@ fn media_values<'g>(kept: Val<'_>, media: Option<&'g Media<'static>>) -> NativeV
     object.into()
 }
 
-/// A result, whose first part is what the response says and whose others stand beside it.
+/// A result for a kept line. Its first part is the response, and its other parts are beside the response.
 pub(super) struct LoggedResponse<'g> {
     item: GatheredItem<'g>,
     said: VecDeque<&'g Part<'static>>,
@@ -513,7 +514,7 @@ impl<'g> LoggedResponse<'g> {
         Self { item, said: item.parts().filter(is_content).collect() }
     }
 
-    /// Its own text or value.
+    /// The text or JSON value of the response.
     pub(super) fn value(&mut self) -> Option<NativeValue<'g>> {
         match self.said.pop_front()? {
             Part::Text(text) => Some(text.into()),
@@ -522,7 +523,7 @@ impl<'g> LoggedResponse<'g> {
         }
     }
 
-    /// What the places of the response itself are filled with.
+    /// The values for the holes of the response object.
     pub(super) fn object(&mut self, kept: Val<'_>) -> NativeObject<'g> {
         let mut object = NativeObject::new();
         object.put_some("id", self.item.call_id());
@@ -547,7 +548,7 @@ impl<'g> LoggedResponse<'g> {
         object
     }
 
-    /// What a part is filled with: the response itself, or one beside it.
+    /// The values for the holes of a part: the response itself, or a part beside the response.
     pub(super) fn part(&mut self, kept: Val<'_>) -> NativeValue<'g> {
         let LoggedPart::Response(response) = LoggedPart::of(kept) else { return self.more(kept) };
         let mut object = NativeObject::new();
@@ -555,7 +556,7 @@ impl<'g> LoggedResponse<'g> {
         object.into()
     }
 
-    /// What a part beside the response is filled with.
+    /// The values for the holes of a part beside the response.
     pub(super) fn more(&mut self, kept: Val<'_>) -> NativeValue<'g> {
         match self.said.pop_front() {
             Some(Part::Media(media)) => media_values(kept, Some(media)),
@@ -568,7 +569,7 @@ impl<'g> LoggedResponse<'g> {
         }
     }
 
-    /// What the places of a display are filled with.
+    /// The values for the holes of a result display.
     pub(super) fn display(&self) -> Option<NativeObject<'g>> {
         let file =
             self.item.parts().find_map(|part| if let Part::File(file) = part { Some(file) } else { None })?;
@@ -581,9 +582,10 @@ impl<'g> LoggedResponse<'g> {
     }
 }
 
-// ---- Frames that are built -------------------------------------------------------------------------------------------
+// ---- New frames
+// ------------------------------------------------------------------------------------------------------
 
-/// A part of a message that is built.
+/// A message part for a new frame.
 pub(super) fn built_part<'g>(part: &'g Part<'static>) -> Option<NativeObject<'g>> {
     let mut object = NativeObject::new();
     if let Part::Media(Media { media_type, source, name, .. }) = part {
@@ -602,13 +604,13 @@ pub(super) fn built_part<'g>(part: &'g Part<'static>) -> Option<NativeObject<'g>
     Some(object)
 }
 
-/// Reasoning that is built, as one text.
+/// Reasoning for a new frame, as one text.
 pub(super) fn built_thought(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
     let texts = joined(item.parts().filter_map(text_of), r"\n\n");
     (!texts.is_empty()).then_some(NativeValue::Joined(texts))
 }
 
-/// A call that is built.
+/// A call for a new frame.
 pub(super) fn built_call<'g>(
     item: GatheredItem<'g>,
     call: &'g ToolCall<'static>,
@@ -620,12 +622,12 @@ pub(super) fn built_call<'g>(
     values
 }
 
-/// A result that is built, and the id of the call that it answers.
+/// A result for a new frame, with the id of its call.
 pub(super) struct BuiltResult<'g> {
     pub(super) call_id: Str<'g>,
-    /// Its parts: the response, and media beside it.
+    /// The parts: the response, and media beside the response.
     pub(super) parts: Vec<NativeObject<'g>>,
-    /// The agent's word for how it went, if that is known.
+    /// The agent's word for the outcome, if the outcome is known.
     pub(super) status: Option<&'static str>,
 }
 
@@ -647,7 +649,7 @@ impl<'g> BuiltResult<'g> {
         let mut response = NativeObject::new();
         let mut said = item.parts().filter(|part| text_of(part).is_some());
         let value = match (said.next(), said.next()) {
-            // An object in its place might be taken for the response itself.
+            // An object inside `output` could be mistaken for the response itself.
             (Some(Part::Json(json)), None) if is_object(json) => NativeValue::from(json),
             (only, more) => {
                 let value = match (only, more) {
@@ -671,7 +673,7 @@ fn is_object(json: &Raw<'_>) -> bool {
     json.as_str().trim_start().starts_with('{')
 }
 
-/// Texts with something between them.
+/// Texts with a separator between them.
 pub(super) fn joined<'g>(texts: impl Iterator<Item = Str<'g>>, between: &'static str) -> Vec<Str<'g>> {
     let mut all = Vec::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! What Google's model APIs and the agents around them speak. All of them say what they say in the same parts.
+//! Google's model APIs and the agents built on them. All share the same content parts.
 
 pub mod gemini;
 pub mod gemini_cli;

@@ -1,5 +1,5 @@
-//! Parts of a content: texts, thoughts, calls, results, media, and the state that stands on any of them. Members have
-//! two spellings, `functionCall` and `function_call`: the API takes either, and clients send both.
+//! Reads content parts: texts, thoughts, calls, results, media, and the state on any of them. Members have two
+//! spellings, `functionCall` and `function_call`: the API accepts either, and clients send both.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,17 +17,17 @@ use crate::wire::note_blanks;
 use super::gemini::citations::CountedText;
 use super::gemini::partial::PartialArguments;
 
-/// The member of either spelling.
+/// The member in either spelling.
 pub(super) fn either<'t>(val: Val<'t>, camel: &str, snake: &str) -> Option<Val<'t>> {
     val.get(camel).or_else(|| val.get(snake)).filter(|member| !member.is_null())
 }
 
-/// A string member of either spelling, taken.
+/// A string member in either spelling, taken.
 pub(super) fn take_either<'t>(val: Val<'t>, camel: &str, snake: &str, field: Field) -> Option<Str<'t>> {
     either(val, camel, snake)?.take_text(field)
 }
 
-/// What a part is made of.
+/// The members of a part.
 const MEMBERS: WantedNames<20> = WantedNames::new([
     "text",
     "thought",
@@ -51,62 +51,63 @@ const MEMBERS: WantedNames<20> = WantedNames::new([
     "tool_response",
 ]);
 
-/// The tool that runs code at the provider.
+/// The provider's tool that runs code.
 const CODE: &str = "code_execution";
 
-/// Reads the parts of one message, whole or as it streams.
+/// Reads the parts of one message, whole or streamed.
 #[expect(clippy::struct_excessive_bools, reason = "each is one fact about the message, in any combination")]
 #[derive(Default)]
 pub(super) struct PartReader {
     pub(super) message: Option<ItemId>,
-    /// Which of several answers it is; `None` is the first.
+    /// The number of the candidate; `None` is the first.
     pub(super) answer: Option<u64>,
-    /// Whether parts are increments: texts that follow each other are one.
+    /// Whether parts are increments, so that adjacent texts are one text.
     pub(super) streams: bool,
-    /// Whether the text at hand is a piece of one that others have begun or go on with.
+    /// Whether the current text continues a text of the previous part or continues in the next part.
     pub(super) in_pieces: bool,
-    /// The reasoning that is open.
+    /// The open reasoning item.
     thought: Option<ItemId>,
     /// The number of the next part of the message.
     next: u32,
-    /// The last part was a text, and more of it may follow.
+    /// Whether the last part is a text that may continue.
     in_text: bool,
-    /// A call whose arguments come in pieces.
+    /// A call whose arguments arrive in pieces.
     partial: Option<(ItemId, PartialArguments)>,
-    /// It made calls.
+    /// Whether the message has calls.
     pub(super) calls: bool,
-    /// All texts of the message so far, plain, where there are citations: they point into them by bytes.
+    /// Whether citations are read, and all texts of the message so far, decoded: citations refer to their bytes.
     pub(super) cites: bool,
     pub(super) plain: CountedText,
-    /// Whether calls without ids get some, because their results come in another order: by name they are found again.
+    /// Whether calls without ids get new ids, because their results are in a different order. Results are matched to
+    /// these calls by name.
     pub(super) makes_ids: bool,
-    /// The ids of such calls that wait for their results, by their names, and how many were made.
+    /// The new ids of calls without results, by tool name, and the number of ids made so far.
     unnamed: HashMap<String, VecDeque<String>>,
     made: u64,
 }
 
 impl PartReader {
-    /// Goes on with another message.
+    /// Starts the next message.
     pub(super) fn begin(&mut self, message: ItemId) {
         self.message = Some(message);
         (self.next, self.in_text, self.calls) = (0, false, false);
         self.plain.clear();
     }
 
-    /// The number of the text that is open, or of the last one.
+    /// The number of the last part, if it is a text that may continue.
     pub(super) fn text_number(&self) -> Option<u32> {
         self.next.checked_sub(1).filter(|_| self.in_text)
     }
 
-    /// Reads one part. One that we do not know stays where it is.
+    /// Reads one part. Unknown parts stay unclaimed.
     pub(super) fn read(&mut self, part: Val<'_>, out: &mut Events<'_>) {
         let Some(message) = self.message else { return };
         if let Some(text) = part.take_text(Field::MessageText) {
-            // A bare text stands for a part.
+            // A bare string is a text part.
             self.next += 1;
             return out.delta(message, self.next - 1, Part::Text(text));
         }
-        // Nearly all say a text and nothing else.
+        // Fast path: nearly all parts hold only a text.
         if let Some(text) = only_text(part) {
             return self.text(text, message, out);
         }
@@ -152,19 +153,19 @@ impl PartReader {
         }
     }
 
-    /// Whether that is a call, or goes on with one. Nobody can answer a call of a tool without a name: it stays where it
-    /// is.
+    /// Whether the value is a call, or continues a partial call. A call without a tool name cannot have a result, so
+    /// the call stays unclaimed.
     fn takes_call(&self, call: Val<'_>) -> bool {
         call.kind() == Kind::Object && (self.partial.is_some() || !call.str_or_empty("name").is_empty())
     }
 
-    /// Something begins that is neither text nor thought.
+    /// Ends the open text or thought before a part of another kind.
     fn begin_other(&mut self, out: &mut Events<'_>) {
         self.end_thought(out);
         self.in_text = false;
     }
 
-    /// A piece of a thought. Its signature ends it.
+    /// Reads a piece of a thought. A signature ends the thought.
     fn think(&mut self, text: Val<'_>, state: Option<Val<'_>>, message: ItemId, out: &mut Events<'_>) {
         self.in_text = false;
         let item = *self.thought.get_or_insert_with(|| start_reasoning(message, self.answer, out));
@@ -179,7 +180,7 @@ impl PartReader {
         }
     }
 
-    /// State on a part that is no thought is reasoning of its own, before that part.
+    /// State on a part that is not a thought becomes a separate reasoning item before that part.
     fn state(&mut self, state: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         let Some(opaque) = take_state(state, OpaqueKind::Encrypted) else { return };
         self.end_thought(out);
@@ -191,7 +192,7 @@ impl PartReader {
 
     fn text(&mut self, text: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         if text.is("") {
-            // It holds a place for state, or for nothing.
+            // An empty text only holds the position of state, or has no meaning.
             text.note(Field::Structure);
             return;
         }
@@ -271,7 +272,7 @@ impl PartReader {
         }
     }
 
-    /// The result of a call: `response` is an object, and by convention its `output` or `error` is what a tool said.
+    /// Reads the result of a call. `response` is an object; by convention its `output` or `error` is the tool's output.
     fn response(&mut self, response: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         const MEMBERS: WantedNames<4> = WantedNames::new(["id", "name", "response", "parts"]);
         note_blanks(response);
@@ -298,7 +299,7 @@ impl PartReader {
                         out.delta(item, 0, Part::Text(text));
                     }
                 }
-                // An object in `output` might be taken for the response itself.
+                // An object in `output` could be mistaken for the response itself.
                 Some((true, _, value) | (_, true, value)) if value.kind() != Kind::Object => {
                     out.delta(item, 0, Part::Json(value.take(Field::ResultJson)));
                 }
@@ -327,7 +328,7 @@ impl PartReader {
         }
     }
 
-    /// A call whose last piece never came is cut off.
+    /// Ends a partial call without a last piece as interrupted.
     fn end_partial(&mut self, out: &mut Events<'_>) {
         if let Some((item, mut arguments)) = self.partial.take() {
             arguments.say(item, out);
@@ -335,7 +336,7 @@ impl PartReader {
         }
     }
 
-    /// Completes everything.
+    /// Completes the message and its open items.
     pub(super) fn end(&mut self, out: &mut Events<'_>) {
         self.end_thought(out);
         self.end_partial(out);
@@ -344,13 +345,13 @@ impl PartReader {
         }
     }
 
-    /// No result answers a call of an earlier message any more.
+    /// Forgets the ids made for calls of earlier messages, because later results cannot belong to these calls.
     pub(super) fn forget_calls(&mut self) {
         self.unnamed.clear();
     }
 }
 
-/// The text of a part that says nothing else.
+/// The text of a part with no other member.
 fn only_text(part: Val<'_>) -> Option<Val<'_>> {
     let mut members = part.members();
     let (name, text) = members.next().filter(|_| members.next().is_none())?;
@@ -372,7 +373,7 @@ fn start_reasoning(message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -
     start(ItemKind::Reasoning, Author::Assistant, message, answer, out)
 }
 
-/// A call that the provider made and ran itself.
+/// Reads a call that the provider made and ran itself.
 fn server_call(
     inner: Option<Val<'_>>,
     is_code: bool,
@@ -401,7 +402,7 @@ fn server_call(
     out.complete(item);
 }
 
-/// What came of it.
+/// Reads the result of a call that the provider ran itself.
 fn server_result(
     code: Option<Val<'_>>,
     tool: Option<Val<'_>>,
@@ -432,19 +433,19 @@ fn server_result(
     out.end(ItemTail { is_error, ..ItemTail::new(item, status) });
 }
 
-/// `interlingua:` in base64, which state on a part must be: so begins the state of another issuer that a client was given
-/// and sends back. Then come the issuer's name, a colon, and the state.
+/// Base64 of `interlingua:`, the prefix of another issuer's state that a client received and sends back. State on a
+/// part must be base64. The issuer's name, a colon and the state follow the prefix.
 const CARRIED: &str = "aW50ZXJsaW5ndWE6";
 const CARRIED_PLAIN: &str = "interlingua:";
 
-/// Takes state that only its issuer can read. What claims to be carried and is not stays where it is.
+/// Reads opaque state. A value with our prefix and an invalid rest stays unclaimed.
 fn take_state(val: Val<'_>, kind: OpaqueKind) -> Option<Opaque<'_>> {
     let text = val.str().filter(|text| !text.is_empty())?;
     if !text.as_escaped().starts_with(CARRIED) {
         let value = val.take_text(kind.field())?;
         return Some(Opaque { kind, issuer: Str::escaped(issuers::GOOGLE), value });
     }
-    // Clients write it anew, in letters of their own.
+    // Clients may re-encode base64 in another alphabet.
     let plain = String::from_utf8(from_base64(standard_base64(&text).as_escaped())?).ok()?;
     let (issuer, value) = plain.strip_prefix(CARRIED_PLAIN)?.split_once(':')?;
     let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::XAI, issuers::COPILOT, issuers::GOOGLE];
@@ -453,7 +454,7 @@ fn take_state(val: Val<'_>, kind: OpaqueKind) -> Option<Opaque<'_>> {
     Some(Opaque { kind, issuer: Str::escaped(issuer), value: Str::from_plain(value) })
 }
 
-/// The same as it is written.
+/// Opaque state as it is written.
 pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
     let Opaque { kind: _, issuer, value } = opaque;
     if issuer.is(issuers::GOOGLE) {
@@ -463,7 +464,7 @@ pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
     Str::from_plain(&base64(plain.as_bytes()))
 }
 
-/// How closely to look at media, after the model's word.
+/// The model's words for media detail, with the API's words.
 const RESOLUTIONS: [(&str, &str); 3] = [
     ("low", "MEDIA_RESOLUTION_LOW"),
     ("medium", "MEDIA_RESOLUTION_MEDIUM"),
@@ -477,7 +478,7 @@ fn read_resolution(part: Val<'_>) -> Option<Str<'_>> {
     Some(Str::escaped(ours))
 }
 
-/// Reads media of an item of that kind: their bytes, or where they are.
+/// Reads media of an item of kind `of`: inline bytes, or a file reference.
 pub(super) fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
     let place = inline.or(file)?;
     let source = if let Some(inline) = inline {
@@ -492,7 +493,7 @@ pub(super) fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of:
     Some(Media { name, ..Media::new(media_type, source) })
 }
 
-/// Whether an address is one in Google's stores of files.
+/// Whether a URI is in one of Google's file stores.
 fn is_stored(uri: &Str<'_>) -> bool {
     let uri = uri.as_escaped();
     uri.starts_with("gs://")
@@ -501,7 +502,7 @@ fn is_stored(uri: &Str<'_>) -> bool {
         || uri.contains("storage.googleapis.com/")
 }
 
-/// Types of media that an address may end in.
+/// Media types by URI extension.
 const ENDINGS: [(&str, &str); 8] = [
     (".png", "image/png"),
     (".webp", "image/webp"),
@@ -513,16 +514,16 @@ const ENDINGS: [(&str, &str); 8] = [
     (".gif", "image/gif"),
 ];
 
-/// Writes a part with media, or says why there is no place for it.
+/// Writes a media part, or returns the reason why the API does not support the media.
 pub(super) fn write_media(
     media: &Media<'_>,
     json: &mut JsonWriter<'_>,
     out: &mut Target<'_>,
 ) -> Result<(), Reason> {
-    // What the model should know of a document, and whether to cite it, has no place, as the table says.
+    // `context` and `citable` have no field in this API; the table lists them as lost.
     let Media { media_type, source, name, context: _, citable: _, detail } = media;
     match source {
-        // Each provider has its own store of files.
+        // Each provider has its own file store.
         MediaSource::File(uri) if !is_stored(uri) => return Err(Reason::Foreign),
         MediaSource::Text(_) => return Err(Reason::NoSlot),
         MediaSource::Base64(_) | MediaSource::Url(_) | MediaSource::File(_) => {}

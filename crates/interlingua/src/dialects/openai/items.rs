@@ -1,20 +1,22 @@
-//! Items as the Responses API and Codex's rollouts both write them, and the marks that OpenAI's dialects put into results.
+//! Items that the Responses API and Codex rollouts share, and the marks that writers of OpenAI dialects put before
+//! results.
 
 use crate::json::{JsonWriter, Raw};
 use crate::model::CallKind;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 
-/// A result has no flag for failure: its text begins with this instead, and reading takes it off again. The invisible
-/// character tells it from the words of a tool that happens to begin so.
+/// Prefix of a failed result's text, because OpenAI results have no error flag. Readers strip the prefix again. The
+/// invisible character distinguishes it from tool output that happens to begin with the same words.
 pub(super) const ERROR_MARK: &str = "[tool error]\u{2063} ";
-/// Put before a good result that begins with one of these marks, because it was written by us before.
+/// Prefix of a successful result whose text begins with one of these marks, because we wrote that text before.
 pub(super) const OK_MARK: &str = "[tool ok]\u{2063} ";
-/// The invisible separator, which nobody writes by chance.
+/// The invisible separator, which no text is expected to contain by chance.
 const INVISIBLE: char = '\u{2063}';
 
-/// What follows a mark of ours. Some programs escape whatever is not ASCII.
+/// The text after one of our marks. Some programs escape every character outside ASCII, so the separator may be an
+/// escape.
 pub(super) fn strip_mark<'t>(escaped: &'t str, mark: &str) -> Option<&'t str> {
-    // Nearly every result begins otherwise.
+    // Fast path: nearly every result begins with another character.
     if !escaped.starts_with('[') {
         return None;
     }
@@ -23,7 +25,7 @@ pub(super) fn strip_mark<'t>(escaped: &'t str, mark: &str) -> Option<&'t str> {
     rest.strip_prefix(INVISIBLE).or_else(|| rest.strip_prefix("\\u2063"))?.strip_prefix(space)
 }
 
-/// How an API writes which texts a tool takes.
+/// The JSON form of a free-text tool's grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GrammarForm {
     /// `{"type":"grammar","grammar":{"syntax":…,"definition":…}}`
@@ -32,7 +34,7 @@ pub(super) enum GrammarForm {
     Flat,
 }
 
-/// Writes which texts a tool takes, in that form, from either.
+/// Writes the grammar of a free-text tool in the given form, whichever form the source used.
 pub(super) fn write_grammar(
     format: &Raw<'_>,
     form: GrammarForm,
@@ -59,7 +61,7 @@ pub(super) fn write_grammar(
     json.end_object();
 }
 
-/// Who runs the tool that an item of that type calls, and what the tool is called where the item has no name for it.
+/// The call kind of an item type, and the tool name for item types without a name member.
 pub(super) fn call_of(word: &str) -> Option<(CallKind, &'static str)> {
     Some(match word {
         "function_call" => (CallKind::Function, ""),
@@ -71,7 +73,7 @@ pub(super) fn call_of(word: &str) -> Option<(CallKind, &'static str)> {
     })
 }
 
-/// Whether an item of that type is the result of a call.
+/// Whether this item type is a tool result.
 pub(super) fn is_result(word: &str) -> bool {
     matches!(
         word,
@@ -79,7 +81,7 @@ pub(super) fn is_result(word: &str) -> bool {
     )
 }
 
-/// The text of a part that is one. Codex also writes texts that are no parts but strings.
+/// The text of a text part. Codex also writes plain strings instead of parts.
 pub(super) fn text_of(element: Val<'_>) -> Option<Val<'_>> {
     let text = match element.str_or_empty("type") {
         "input_text" | "output_text" | "text" | "Text" | "summary_text" | "reasoning_text" => {

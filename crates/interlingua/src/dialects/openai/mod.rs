@@ -1,4 +1,4 @@
-//! What OpenAI's APIs and Codex speak, and the flavours of other vendors.
+//! OpenAI's two APIs, Codex rollouts, and flavours of the chat API by other vendors.
 
 pub mod chat;
 pub mod codex;

@@ -1,5 +1,5 @@
-//! Where statements come from: `groundingMetadata` and `citationMetadata`. Their places are bytes of a text, from its
-//! beginning to just behind its end; ours are characters of the whole answer, up to the last one.
+//! Reads and writes citations: `groundingMetadata` and `citationMetadata`. The API counts bytes of one text, with an
+//! exclusive end; the model counts characters of the whole response, with an inclusive end.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,13 +10,13 @@ use crate::model::{Citation, Field, ItemId, Part};
 use crate::pipe::{Events, Target};
 use crate::tape::{Kind, Val};
 
-/// What an answer has said so far, plain, and the characters before each 64th byte of it, so that a place is found without
-/// counting from the beginning.
+/// The decoded text of a response so far, with the number of characters before each 64th byte, so that a position is
+/// found without counting from the start.
 #[derive(Default)]
 pub(in super::super) struct CountedText {
     text: String,
     before: Vec<usize>,
-    /// How far it is counted, and how many characters there are up to there.
+    /// The number of bytes whose characters are counted, and the number of these characters.
     counted: (usize, usize),
 }
 
@@ -37,20 +37,20 @@ impl CountedText {
         text.decode_into(&mut self.text);
     }
 
-    /// Counts what was added since it was counted last; places are known up to there.
+    /// Counts the text added since the last count; positions are known up to the counted end.
     pub(super) fn count(&mut self) {
         let (from, mut count) = self.counted;
         for (at, byte) in self.text.bytes().enumerate().skip(from) {
             if at.is_multiple_of(STEP) {
                 self.before.push(count);
             }
-            // Bytes that go on with a character do not begin one.
+            // Continuation bytes do not begin a character.
             count += usize::from(byte & 0xc0 != 0x80);
         }
         self.counted = (self.text.len(), count);
     }
 
-    /// How many characters stand before a byte, if a character begins or the text ends there.
+    /// The number of characters before a byte, if the byte is a character boundary.
     fn characters_before(&self, byte: usize) -> Option<usize> {
         if !self.text.is_char_boundary(byte) {
             return None;
@@ -64,7 +64,7 @@ impl CountedText {
         Some(known + rest.iter().filter(|byte| **byte & 0xc0 != 0x80).count())
     }
 
-    /// How many bytes stand before a character, if there is one or the text ends there.
+    /// The number of bytes before a character, if the text has so many characters.
     fn bytes_before(&self, character: usize) -> Option<usize> {
         if character == self.counted.1 {
             return Some(self.counted.0);
@@ -84,17 +84,17 @@ impl CountedText {
     }
 }
 
-/// What a candidate says about where its texts come from.
+/// The sources of a candidate's texts.
 pub(super) struct CandidateSources<'t> {
     chunks: Vec<Val<'t>>,
-    /// What each part that is named has from there.
+    /// The supports of each part, by part number.
     supports: BTreeMap<u64, Vec<Val<'t>>>,
-    /// Sources of the first text.
+    /// The listed citations, which belong to the first text.
     listed: Option<Val<'t>>,
 }
 
 impl<'t> CandidateSources<'t> {
-    /// `part_of` tells which part one that is named stands for.
+    /// `part_of` maps the part number of a segment to the number of a text part.
     pub(super) fn of(candidate: Val<'t>, part_of: impl Fn(u64) -> u64) -> Self {
         let grounding = either(candidate, "groundingMetadata", "grounding_metadata");
         let list = |camel, snake| {
@@ -115,21 +115,21 @@ impl<'t> CandidateSources<'t> {
     }
 }
 
-/// The text that places point into.
+/// A text with citations.
 pub(super) struct CitedText<'a> {
     pub(super) message: ItemId,
-    /// The part that the citations are said of.
+    /// The part that the citations refer to.
     pub(super) part: u32,
-    /// All that the answer says, counted.
+    /// The counted text of the whole response.
     pub(super) said: &'a CountedText,
-    /// Where the part that bytes are counted in begins.
+    /// The byte offset of the part whose bytes the segments count.
     pub(super) base: usize,
     /// The number of that part in its content.
     pub(super) number: u64,
 }
 
 impl CitedText<'_> {
-    /// Says the citations that are about this text.
+    /// Emits the citations of this text.
     pub(super) fn read(&self, sources: &CandidateSources<'_>, is_first: bool, out: &mut Events<'_>) {
         for support in sources.supports.get(&self.number).into_iter().flatten() {
             let Some(segment) = support.get("segment") else { continue };
@@ -156,7 +156,7 @@ impl CitedText<'_> {
         }
     }
 
-    /// Says a citation whose place in the answer stands in `place`.
+    /// Emits a citation; `place` holds its position in the response.
     fn say(&self, mut citation: Citation<'_>, place: Val<'_>, out: &mut Events<'_>) {
         let (from, to) = (either(place, "startIndex", "start_index"), either(place, "endIndex", "end_index"));
         let byte = |val: Option<Val<'_>>| val.map_or(Some(0), |val| usize::try_from(val.u64()?).ok());
@@ -169,7 +169,7 @@ impl CitedText<'_> {
             to.map(|to| to.note(Field::CitationTo));
             citation.from = Some(Raw::owned(first.to_string()));
             citation.to = Some(Raw::owned(behind.saturating_sub(1).to_string()));
-            // The words themselves stand in the answer.
+            // The cited words are a copy of the response text.
             if let Some(words) = place.get("text").filter(|words| {
                 words.str().is_some_and(|words| self.said.text.get(start..end) == Some(&*words.decode()))
             }) {
@@ -180,7 +180,7 @@ impl CitedText<'_> {
     }
 }
 
-/// What a chunk says of its source.
+/// The source in a grounding chunk.
 fn source_of(chunk: Val<'_>) -> Option<Citation<'_>> {
     let place = chunk.get("web").or_else(|| either(chunk, "retrievedContext", "retrieved_context"));
     let place = place.or_else(|| chunk.get("maps")).filter(|place| place.kind() == Kind::Object)?;
@@ -192,23 +192,23 @@ fn source_of(chunk: Val<'_>) -> Option<Citation<'_>> {
     })
 }
 
-/// Citations being gathered for the end of an answer.
+/// Citations collected for the end of a response.
 #[derive(Default)]
 pub(super) struct Grounding {
     chunks: JsonBuffer,
-    /// The numbers of chunks, by what they say.
+    /// The numbers of chunks, by their content.
     numbers: HashMap<Vec<u8>, u64>,
-    /// The last support is still open.
+    /// The supports; the last support is open.
     supports: JsonBuffer,
-    /// What it is about, and the chunks it names.
+    /// The segment of the open support, and its chunk numbers.
     last: Option<(usize, usize)>,
     named: Vec<u64>,
 }
 
 impl Grounding {
-    /// Adds a citation of the text that is open.
+    /// Adds a citation of the open text.
     pub(super) fn add(&mut self, citation: &Citation<'_>, so_far: &mut AnswerSoFar, out: &mut Target<'_>) {
-        // The table says which of these have no place.
+        // The table lists the members without a field in this API.
         let Citation { kind, quote, title, source, document: _, start: _, end: _, from, to, state: _ } =
             citation;
         out.lose_some(Field::CitationKind, kind.as_ref(), Reason::Narrowed);
@@ -225,7 +225,7 @@ impl Grounding {
             let character = known.as_ref()?.as_str().parse::<usize>().ok()?.checked_add(more)?;
             said.bytes_before(character)
         };
-        // The last character is part of what is cited.
+        // The end in the model is inclusive.
         let (first, behind) = (place(from, 0), place(to, 1));
         for (field, known, found) in [(Field::CitationFrom, from, first), (Field::CitationTo, to, behind)] {
             if let Some(known) = known.as_ref().filter(|_| found.is_none()) {
@@ -237,7 +237,7 @@ impl Grounding {
             let json = &mut self.supports.hold();
             end_support(&mut self.named, json);
             json.object().key("segment").object();
-            // Nothing is said for the beginning.
+            // `startIndex` is omitted for position 0.
             json.opt_u64("startIndex", Some(first as u64).filter(|first| *first > 0));
             json.key("endIndex").u64(behind as u64);
             if let Some(words) = said.text.get(first..behind) {
@@ -253,7 +253,7 @@ impl Grounding {
         self.named.push(number);
     }
 
-    /// `"groundingMetadata":{…}`, if there is any.
+    /// `"groundingMetadata":{…}`, if there are citations.
     pub(super) fn write(&mut self, json: &mut JsonWriter<'_>) {
         if self.last.take().is_some() {
             end_support(&mut self.named, &mut self.supports.hold());
@@ -265,7 +265,7 @@ impl Grounding {
     }
 }
 
-/// Ends a support with the chunks that it names, if one is open.
+/// Ends the open support with its chunk numbers.
 fn end_support(named: &mut Vec<u64>, json: &mut JsonWriter<'_>) {
     if !named.is_empty() {
         json.key("groundingChunkIndices").array();
@@ -276,7 +276,7 @@ fn end_support(named: &mut Vec<u64>, json: &mut JsonWriter<'_>) {
     }
 }
 
-/// The text of an answer so far, and where the part that is open begins.
+/// The text of a response so far, and the start of the open part.
 #[derive(Default)]
 pub(super) struct AnswerSoFar {
     plain: CountedText,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn bytes_and_characters_lead_to_each_other() {
         for text in ["", "abc", "é🦀x", &"aé🦀".repeat(60), &"x".repeat(128)] {
-            // Counted at once, and in the middle too.
+            // Counted in one step, and in two steps.
             for halves in [("", text), text.split_at(text.len() / 14 * 7)] {
                 let mut places = CountedText::default();
                 for half in [halves.0, halves.1] {

@@ -1,5 +1,5 @@
-//! What failed: `{"error":{"code":…,"message":…,"status":…,"details":[…]}}`, with the words of Google's RPC. Details say
-//! when to try again, a finer reason and the id of the request.
+//! Errors: `{"error":{"code":…,"message":…,"status":…,"details":[…]}}`, with the status words of Google RPC. Details
+//! hold the retry delay, a finer reason and the request id.
 
 use crate::json::Str;
 use crate::ledger::Reason;
@@ -8,7 +8,8 @@ use crate::pipe::Target;
 use crate::tape::Val;
 use crate::wire::note_blanks;
 
-/// The words of `status` with their HTTP status. The first row of a class is written, and says no more than the class.
+/// The values of `status` with their HTTP status. The first row of a class is the one that is written, and holds no
+/// more information than the class.
 const STATUSES: [(FailureClass, &str, u16); 16] = [
     (FailureClass::InvalidRequest, "INVALID_ARGUMENT", 400),
     (FailureClass::Authentication, "UNAUTHENTICATED", 401),
@@ -28,7 +29,7 @@ const STATUSES: [(FailureClass, &str, u16); 16] = [
     (FailureClass::InvalidRequest, "UNIMPLEMENTED", 501),
 ];
 
-/// Classes that share the word of another.
+/// Classes that share the status word of another class.
 const NEAREST: [(FailureClass, FailureClass); 4] = [
     (FailureClass::ContextTooLong, FailureClass::InvalidRequest),
     (FailureClass::TooLarge, FailureClass::InvalidRequest),
@@ -36,7 +37,7 @@ const NEAREST: [(FailureClass, FailureClass); 4] = [
     (FailureClass::Incomplete, FailureClass::Server),
 ];
 
-/// Finer reasons that say another class than the word beside them.
+/// Finer reasons whose class differs from that of the status word.
 const REASONS: [(&str, FailureClass); 13] = [
     ("API_KEY_INVALID", FailureClass::Authentication),
     ("API_KEY_EXPIRED", FailureClass::Authentication),
@@ -53,14 +54,14 @@ const REASONS: [(&str, FailureClass); 13] = [
     ("USER_PROJECT_DENIED", FailureClass::Permission),
 ];
 
-/// What the message says when the conversation is too long.
+/// The words in the message of an error for a conversation that is too long.
 const TOO_LONG: &str = "exceeds the maximum number of tokens";
 
 const RETRY: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 const REQUEST: &str = "type.googleapis.com/google.rpc.RequestInfo";
 
-/// Reads the object that says what failed; some servers say a bare string.
+/// Reads an error object; some servers send a bare string.
 pub(super) fn read(error: Val<'_>) -> Failure<'_> {
     note_blanks(error);
     let message = error.take_text(Field::ErrorMessage);
@@ -100,7 +101,7 @@ pub(super) fn read(error: Val<'_>) -> Failure<'_> {
     let finer = reason.as_ref().and_then(|reason| REASONS.iter().find(|(known, _)| reason.is(known)));
     let class = finer.map(|(_, class)| *class).or(row.map(|(_, (class, ..))| *class));
     let class = class.or(status.map(FailureClass::of_status)).unwrap_or(FailureClass::Other);
-    // A word that says its class and no more needs no place beside it.
+    // A status word that is equivalent to its class needs no separate field.
     let only_class = row
         .is_some_and(|(at, (class, ..))| STATUSES.iter().position(|(known, ..)| known == class) == Some(at));
     let code = match (reason, word) {
@@ -121,7 +122,7 @@ pub(super) fn read(error: Val<'_>) -> Failure<'_> {
     Failure { class, status, code, message, request_id, retry_after }
 }
 
-/// A time such as `3.5s`, in milliseconds.
+/// Parses a duration such as `3.5s` into milliseconds.
 fn milliseconds(delay: Val<'_>) -> Option<u64> {
     let text = delay.str()?;
     let seconds = text.as_escaped().strip_suffix('s')?;
@@ -134,7 +135,7 @@ fn milliseconds(delay: Val<'_>) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(part.parse().ok()?)
 }
 
-/// Writes the body of an error, alone or in a stream. The SDK knows it by its first member.
+/// Writes the body of an error, alone or in a stream. The SDK recognises errors by the first member.
 pub(super) fn write(failure: &Failure<'_>, out: &mut Target<'_>) {
     let Failure { class, status, code, message, request_id, retry_after } = failure;
     let nearest = NEAREST.iter().find(|(known, _)| known == class).map(|(_, nearest)| *nearest);

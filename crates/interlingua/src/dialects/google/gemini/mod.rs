@@ -1,4 +1,4 @@
-//! Gemini's generateContent: requests, whole responses and errors, streams.
+//! Gemini's generateContent: requests, whole responses, errors and streams.
 
 pub(super) mod citations;
 mod errors;
@@ -108,11 +108,11 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// How many tokens a request has.
+/// The token count of a request.
 static COUNT: CountWords =
     CountWords { path: &["totalTokens"], cached: Some("cachedContentTokenCount"), around: "" };
 
-/// The models on offer.
+/// The model list.
 static MODELS: ListWords = ListWords {
     list: "models",
     id_prefix: "models/",
@@ -129,13 +129,13 @@ static MODELS: ListWords = ListWords {
     otherwise: &[],
 };
 
-/// The member of a question for a count that holds the request to be counted.
+/// The member of a count request that holds the request to be counted.
 const TO_COUNT: [&str; 2] = ["generateContentRequest", "generate_content_request"];
 
-/// A text that is a part.
+/// The form of a text part.
 const TEXTS: TextForm = TextForm { head: r#"{"text":""#, blank: BlankText::Take };
 
-/// What the API takes.
+/// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
     vendor: &GEMINI_API,
     says: says::request,
@@ -152,7 +152,7 @@ static BACKEND: Profile = Profile {
     system_is_turn: false,
     groups: false,
     marks: Marks::Nothing,
-    // In both spellings.
+    // Both spellings are recognised.
     own_tools: &[
         own("googleSearchRetrieval", CallKind::Server, Some(Service::WebSearch), None),
         own(
@@ -187,16 +187,16 @@ const fn own(
     OwnTool { begins, kind, service, stands_in }
 }
 
-/// The same for what stands in `generationConfig`.
+/// The profile of the settings in `generationConfig`.
 static GENERATION: Profile = Profile { settings: settings::WITHIN, ..BACKEND };
 
-/// What its clients take: anything that can be read.
+/// The profile of clients, which accept every value that the reader supports.
 static CLIENT: Profile = Profile { says: says::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
 
-/// There are no marks for the cache.
+/// The API has no cache marks.
 static NO_CACHE: CacheWords = CacheWords { name: "", kind: ("", ""), lifetimes: &[] };
 
-/// The words of `finishReason`. Calls have none: an answer that made some just stopped.
+/// The values of `finishReason`. Responses with calls have no value of their own: they end with `STOP`.
 static STOPS: StopWords = StopWords {
     words: Words(&[
         (StopClass::End, "STOP"),
@@ -229,9 +229,9 @@ static STOPS: StopWords = StopWords {
     ]),
 };
 
-/// The word of `finishReason` that has that number, as `google.ai.generativelanguage.v1beta.Candidate.FinishReason` has
-/// them. Those of the enterprise API (`google.cloud.aiplatform.v1`) are the same up to 5; from 6 on they are others, and
-/// none of either is a success.
+/// The `finishReason` word of a number, from `google.ai.generativelanguage.v1beta.Candidate.FinishReason`. The numbers
+/// of the enterprise API (`google.cloud.aiplatform.v1`) are the same up to 5; from 6 on they differ, and none of either
+/// API is a success.
 fn reason_of(number: u64) -> Option<&'static str> {
     const WORDS: [&str; 14] = [
         "FINISH_REASON_UNSPECIFIED",
@@ -254,7 +254,7 @@ fn reason_of(number: u64) -> Option<&'static str> {
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    // A stream may be a list of responses, and an error may stand in a list of its own.
+    // A stream may be a list of responses, and an error may be in a list by itself.
     if doc.kind() == Kind::Array {
         let first = doc.elements().next()?;
         return match answer(first)? {
@@ -286,7 +286,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         return Some((Role::Models, 9));
     }
     if let Some(contents) = doc.get("contents") {
-        // One content may stand without its list, and so may one part.
+        // A single content may be without its list, and so may a single part.
         let has_parts = |content: Val<'_>| content.get("parts").is_some_and(|parts| !parts.is_null());
         let parts = has_parts(contents) || contents.elements().any(has_parts);
         let beside = [
@@ -309,7 +309,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     Some((if stream { Role::Stream } else { Role::Response }, sure))
 }
 
-/// How sure it is that this is an answer, and whether it is an error.
+/// The score of a document as a response, and whether the document is an error.
 fn answer(doc: Val<'_>) -> Option<(u32, bool)> {
     let spelled = [["usageMetadata", "usage_metadata"], ["promptFeedback", "prompt_feedback"]];
     let beside = spelled.iter().flatten().any(|name| doc.has_kind(name, Kind::Object));

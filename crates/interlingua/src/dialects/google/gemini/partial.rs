@@ -1,4 +1,5 @@
-//! Arguments that come in pieces, each with the path of the value it belongs to. Only the enterprise API streams them so.
+//! Call arguments that arrive in pieces, each with the path of its value. Only the enterprise API streams arguments in
+//! this form.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ pub(in super::super) struct PartialArguments {
     root: Option<ArgumentNode>,
 }
 
-/// A value that grows.
+/// A value under construction.
 enum ArgumentNode {
     Object(BTreeMap<String, ArgumentNode>),
     List(Vec<ArgumentNode>),
-    /// The inside of a string.
+    /// The escaped content of a string.
     Text(String),
     /// Any other value.
     Other(String),
@@ -29,7 +30,7 @@ enum ArgumentNode {
 const DEEPEST: usize = 60;
 
 impl PartialArguments {
-    /// Adds the pieces of one chunk. One whose path leads nowhere stays where it is.
+    /// Adds the pieces of one chunk. A piece with an invalid path stays unclaimed.
     pub(in super::super) fn add(&mut self, pieces: Option<Val<'_>>) {
         for piece in pieces.into_iter().flat_map(|pieces| pieces.elements()) {
             let Some(path) = either(piece, "jsonPath", "json_path").and_then(|path| path.str()) else {
@@ -51,14 +52,14 @@ impl PartialArguments {
                 (None, None) => continue,
             }
             for (name, value) in piece.members() {
-                // Pieces of one text join, whether or not they are announced.
+                // Pieces of one text are joined, with or without `willContinue`.
                 let announces = matches!(name.as_escaped(), "willContinue" | "will_continue");
                 value.note(if announces { Field::Padding } else { Field::CallArgs });
             }
         }
     }
 
-    /// Says them, if there are any, as arguments of that call.
+    /// Emits the arguments of the call, if there are any.
     pub(in super::super) fn say(&mut self, call: ItemId, out: &mut Events<'_>) {
         if let Some(root) = self.root.take() {
             let mut json = JsonBuffer::default();
@@ -101,7 +102,7 @@ fn steps(path: &str) -> Option<Vec<PathStep<'_>>> {
 }
 
 impl ArgumentNode {
-    /// The value at the end of a path, made if it is not there. A list grows by one at a time.
+    /// The value at the end of a path, created if missing. A list grows by one element at a time.
     fn at(&mut self, steps: &[PathStep<'_>]) -> Option<&mut ArgumentNode> {
         let Some((step, rest)) = steps.split_first() else { return Some(self) };
         let inner = match step {

@@ -1,5 +1,4 @@
-//! What an assistant says as a list of parts, gathered. State that stood on a part of another turn's history is put on
-//! the part it belongs to when all parts are known.
+//! Collects an assistant message as a list of parts. State is attached to its part when all parts are known.
 
 use std::collections::HashMap;
 
@@ -12,35 +11,35 @@ use crate::pipe::Target;
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 
-/// Whole parts, gathered.
+/// A list of whole parts.
 #[derive(Default)]
 pub(super) struct PartList {
-    /// The parts as a list has them, but for their states.
+    /// The list of parts, without their state.
     bytes: JsonBuffer,
     parts: Vec<WrittenPart>,
     states: Vec<HeldState>,
     open: OpenPart,
     arguments: ArgumentObject,
-    /// Ids and names of its calls.
+    /// Ids and names of the calls.
     pub(super) calls: CallNames,
-    /// Whether citations have a place: a request has none.
+    /// Whether citations are written: only responses hold citations.
     pub(super) cites: bool,
     said: AnswerSoFar,
     grounding: Grounding,
 }
 
-/// The names of calls, by their ids.
+/// The names of calls, by id.
 #[derive(Default)]
 pub(super) struct CallNames {
-    /// All of them, one after the other: the id of a call and its name.
+    /// The concatenated ids and names of all calls.
     text: String,
-    /// Where in the text the id of each call ends, and its name.
+    /// The end of each call's id and of its name in the text.
     ends: Vec<(usize, usize)>,
-    /// The call that is asked for next, if results come in the order of the calls.
+    /// The index of the next expected call, if results are in the order of their calls.
     next: usize,
-    /// Where those stand that were looked for out of turn.
+    /// The index of calls that were looked up out of order.
     by_id: HashMap<String, usize>,
-    /// How many of the calls are there.
+    /// The number of calls in `by_id`.
     listed: usize,
 }
 
@@ -52,14 +51,14 @@ impl CallNames {
         self.ends.push((id_ends, self.text.len()));
     }
 
-    /// The id and the name of the call of that number.
+    /// The id and name of the call at this index.
     fn call(&self, at: usize) -> Option<(&str, &str)> {
         let (id_ends, ends) = *self.ends.get(at)?;
         let begins = at.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(_, end)| *end);
         Some((self.text.get(begins..id_ends)?, self.text.get(id_ends..ends)?))
     }
 
-    /// The name of the first call of that id.
+    /// The name of the first call with this id.
     pub(super) fn of(&mut self, id: &str) -> &str {
         let at = if self.call(self.next).is_some_and(|(known, _)| known == id) {
             Some(self.next)
@@ -83,20 +82,21 @@ impl CallNames {
     }
 }
 
-/// A part that is written, but for its state.
+/// A part that is written without its state.
 struct WrittenPart {
-    /// Where in the bytes the brace stands that ends it.
+    /// The byte offset of the closing brace.
     end: usize,
     sort: PartSort,
     state: Option<String>,
 }
 
-/// State that waits for its part.
+/// Opaque state, to be attached to the following part.
 struct HeldState {
-    /// How many parts were written before it.
+    /// The number of parts written before the state.
     place: usize,
     state: String,
-    /// Another's state must come back in its order; our own may have lost it at a client that has no order.
+    /// Whether the state is another issuer's. Its order must be preserved; Google's own state may already have lost its
+    /// order at a client without ordered parts.
     foreign: bool,
 }
 
@@ -112,7 +112,7 @@ enum PartSort {
 enum OpenPart {
     #[default]
     Nothing,
-    /// A string is open.
+    /// A text with an open string.
     Text(PartSort),
     Call,
 }
@@ -149,7 +149,7 @@ impl AssistantForm for PartList {
 
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
-            // Refusals do not stand apart here.
+            // The API has no separate refusals.
             Growth::Text(text) | Growth::Refusal(text) => {
                 if self.cites {
                     self.said.add(text);
@@ -165,7 +165,7 @@ impl AssistantForm for PartList {
             Growth::Citation(citation) => {
                 self.grounding.add(citation, &mut self.said, out);
             }
-            // There are no marks, as the profile says.
+            // The API has no cache marks (see the profile).
             Growth::Cache(_) => {}
         }
     }
@@ -194,12 +194,12 @@ impl PartList {
         self.parts.is_empty() && self.states.is_empty()
     }
 
-    /// Whether its first call has no state, and where that would stand once it is written: see [`PartList::write`].
+    /// The index of the first call; [`PartList::write`] returns the position of its missing state.
     fn first_call(&self) -> Option<usize> {
         self.parts.iter().position(|part| part.sort == PartSort::Call)
     }
 
-    /// Ends a part whose string is open.
+    /// Ends a part with an open string.
     fn end_part(&mut self, sort: PartSort, state: Option<&Opaque<'_>>) {
         self.bytes.hold().close_string();
         self.push_part(sort, state.map(|opaque| carried(opaque).as_escaped().to_owned()));
@@ -210,11 +210,11 @@ impl PartList {
         self.bytes.hold().end_object();
     }
 
-    /// Puts state on the parts it belongs to: each on the text or call behind it, and several that come at once one after
-    /// the other. What finds no part, or would have to pass a thought, stands on an empty text.
+    /// Attaches state to its parts: each state to the following text or call, and several adjacent states to
+    /// consecutive parts. A state without a part, or with a thought before its part, gets an empty text part.
     ///
-    /// A client that keeps all state of a message apart from its parts gives it back first; where calls need state, the
-    /// last one before them is the first call's.
+    /// A client that stores a message's state apart from its parts returns the state first. If calls require state, the
+    /// last state before the first call moves to that call.
     fn place_states(&mut self, calls_need: bool, ledger: &mut Ledger) -> Vec<(usize, String)> {
         let mut lone = Vec::new();
         if self.states.is_empty() {
@@ -234,7 +234,7 @@ impl PartList {
                 continue;
             }
             if direct.iter().any(|held| held.foreign) {
-                // The last is this part's; those before it keep their order.
+                // The last state belongs to this part; earlier states keep their order.
                 let own = direct.pop();
                 lone.extend(
                     waiting.drain(..).chain(direct.into_iter().map(|held| held.state)).map(|held| (at, held)),
@@ -263,8 +263,8 @@ impl PartList {
         lone
     }
 
-    /// Writes the parts into a list that is open, and forgets them. Where calls need state and the first one has none,
-    /// returns where in the bytes of the list it would have to be put.
+    /// Writes the parts into an open list and clears them. If calls require state and the first call has none, returns
+    /// the byte offset at which the state must be inserted.
     pub(super) fn write(
         &mut self,
         calls_need: bool,
@@ -286,7 +286,7 @@ impl PartList {
         gap
     }
 
-    /// The same, part by part.
+    /// Writes every part separately, with its state.
     fn write_with_states(
         &self,
         lone: Vec<(usize, String)>,
@@ -309,7 +309,7 @@ impl PartList {
                 None => {}
             }
             json.end_object();
-            // The brace at its end is written.
+            // The closing brace has been written.
             begins = part.end + 1;
         }
         for (_, state) in lone {
@@ -318,7 +318,7 @@ impl PartList {
         gap
     }
 
-    /// `"groundingMetadata":{…}`, if anything was cited.
+    /// `"groundingMetadata":{…}`, if there are citations.
     pub(super) fn write_grounding(&mut self, json: &mut JsonWriter<'_>) {
         self.grounding.write(json);
     }
@@ -331,7 +331,7 @@ fn write_lone(state: &str, json: &mut JsonWriter<'_>) {
     json.up_to_value(r#"{"text":"","thoughtSignature":"#).literal(state).end_object();
 }
 
-/// Arguments, gathered until a call is complete.
+/// A call whose arguments are collected until it is complete.
 #[derive(Default)]
 pub(super) struct GatheredCall {
     id: String,

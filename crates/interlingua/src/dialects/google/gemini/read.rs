@@ -1,5 +1,5 @@
-//! Requests, responses and streams to events. A whole response is a stream of one chunk, but for its parts, which are
-//! whole.
+//! Reads requests, responses and streams into events. A whole response is read as a stream of one chunk, with whole
+//! parts.
 
 use std::collections::BTreeMap;
 
@@ -21,34 +21,34 @@ pub(super) struct GenerateRequestReader;
 
 impl Reader for GenerateRequestReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
-        // A question for a count holds the request to be counted, or is one itself.
+        // A count request holds the request to be counted, or is itself that request.
         let root = TO_COUNT.iter().find_map(|name| doc.root.get(name)).unwrap_or(doc.root);
         out.event(&Event::Request(Box::new(settings::read(root))));
         let mut reader = PartReader::default();
         if let Some(system) = either(root, "systemInstruction", "system_instruction") {
-            // Its role says nothing.
+            // The role of a system instruction has no meaning.
             note_tag(system, "role", &["system", "user", "model"]);
             said(&[RoleContent::new(system)], Author::System, &mut reader, &mut Vec::new(), out);
         }
         let Some(contents) = root.get("contents") else {
             return out.problem(Code::UnknownShape, None, "a request has `contents`");
         };
-        // One content, or one text, is taken where a list is expected.
+        // A single content or text is accepted in place of a list.
         let only = Some(contents).filter(|contents| matches!(contents.kind(), Kind::Object | Kind::String));
         let all = contents.elements().chain(only).map(|content| {
             let content = RoleContent::new(content);
             (content, content.author())
         });
         let mut all = all.peekable();
-        // Memory that is used again.
+        // Reused buffers.
         let (mut turn, mut parts) = (Vec::new(), Vec::new());
         while let Some((content, author)) = all.next() {
-            // A role we do not know stays where it is, with all it says.
+            // A content with an unknown role stays unclaimed.
             let Some(author) = author else { continue };
             turn.clear();
             turn.push(content);
             if author == Author::Assistant {
-                // Clients put each piece of a stream into the history as a content of its own.
+                // Clients store each chunk of a stream as a separate content in the history.
                 while let Some((content, _)) = all.next_if(|(_, next)| *next == Some(author)) {
                     turn.push(content);
                 }
@@ -69,7 +69,7 @@ impl Reader for GenerateRequestReader {
     }
 }
 
-/// One thing that is said: an object with parts, a list of parts, or a bare text.
+/// A content: an object with parts, a list of parts, or a bare text.
 #[derive(Clone, Copy)]
 struct RoleContent<'t> {
     val: Val<'t>,
@@ -84,20 +84,20 @@ impl<'t> RoleContent<'t> {
         Self { val, role: role.filter(|role| !role.is_null()), parts }
     }
 
-    /// Who says it, if we know the role.
+    /// The author, if the role is known.
     fn author(self) -> Option<Author> {
         let Some(role) = self.role else { return Some(Author::User) };
         match role.str()?.as_escaped() {
             "user" => Some(Author::User),
             "model" => Some(Author::Assistant),
-            // Results had a role of their own once.
+            // Older versions of the API had a separate role for results.
             "function" | "tool" => Some(Author::Tool),
             _ => None,
         }
     }
 }
 
-/// Whether results without ids stand in another order than the calls they answer: then their names tell which is which.
+/// Whether results without ids are in a different order than their calls; then results are matched by name.
 fn answers_otherwise(turn: &[RoleContent<'_>], results: RoleContent<'_>) -> bool {
     let calls = || turn.iter().flat_map(|content| inner(*content, "functionCall", "function_call"));
     if calls().nth(1).is_none() {
@@ -117,7 +117,7 @@ fn inner<'t>(content: RoleContent<'t>, camel: &str, snake: &str) -> impl Iterato
     parts.filter_map(move |part| either(part, camel, snake))
 }
 
-/// Contents of one author.
+/// Reads adjacent contents of one author as one message.
 fn said<'t>(
     contents: &[RoleContent<'t>],
     author: Author,
@@ -130,7 +130,7 @@ fn said<'t>(
         let parts = content.parts.unwrap_or(content.val);
         note_blanks(content.val);
         all.extend(parts.elements());
-        // One part is taken where a list is expected.
+        // A single part is accepted in place of a list.
         let is_only = parts.kind() == Kind::Object && content.parts.is_some();
         if is_only || parts.kind() == Kind::String {
             all.push(parts);
@@ -139,7 +139,7 @@ fn said<'t>(
     let shape = if all.len() > 1 { Shape::List } else { Shape::One };
     let head = out.head(ItemKind::Message, author);
     reader.begin(out.start(ItemHead { shape, ..head }));
-    // The texts of a model that follow each other are the pieces of one, as a stream brought them.
+    // Adjacent texts of the model are pieces of one streamed text.
     let goes_on = |at: usize| {
         author == Author::Assistant
             && all.get(at).is_some_and(|part| is_plain_text(*part) && !has_state(*part))
@@ -173,7 +173,7 @@ pub(super) struct WholeResponseReader;
 impl Reader for WholeResponseReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let mut stream = ResponseChunkReader { whole: true, ..ResponseChunkReader::default() };
-        // An error may stand in a list.
+        // An error may be in a list.
         let all: Vec<Val<'_>> = doc.root.elements().chain(Some(doc.root)).collect();
         let known =
             ["error", "candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata"];
@@ -196,13 +196,13 @@ impl Reader for WholeResponseReader {
 /// Reads a stream, chunk by chunk.
 #[derive(Default)]
 pub(super) struct ResponseChunkReader {
-    /// There is one chunk, and its parts are whole.
+    /// Whether the input is a single response with whole parts.
     whole: bool,
     begun: bool,
-    /// What the first chunk said of the answer, as it is written there; the others repeat it.
+    /// Id, model and time from the first chunk, as written; later chunks repeat them.
     head: [String; 3],
     first: CandidateReader,
-    /// The answers beside the first, by their number.
+    /// The candidates after the first, by number.
     others: BTreeMap<u64, CandidateReader>,
     numbers: AnswerNumbers,
     counts: CountsSoFar,
@@ -223,7 +223,7 @@ impl Reader for ResponseChunkReader {
     }
 
     fn finish(&mut self, out: &mut Events<'_>) {
-        // The connection ends: the answer is complete if it said why it stopped.
+        // At the end of the connection the response is complete if it has a finish reason.
         if self.first.stop.is_some() {
             return self.end(out);
         }
@@ -235,8 +235,8 @@ impl Reader for ResponseChunkReader {
 }
 
 impl ResponseChunkReader {
-    /// Reads a whole response that is a failure although it does not say so; returns whether it is one. What else it says
-    /// stays where it is, because nobody would show it.
+    /// Reads a whole response whose finish reason is an error; returns `false` for any other response. The rest of the
+    /// response stays unclaimed, because clients do not show it.
     fn fails_at_once(root: Val<'_>, out: &mut Events<'_>) -> bool {
         let candidates = root.get("candidates").into_iter().flat_map(|list| list.elements());
         let Some(first) = candidates
@@ -287,7 +287,7 @@ impl ResponseChunkReader {
         }
         note_blanks(root);
         if std::mem::replace(&mut self.begun, true) {
-            // What a later chunk says differently stays where it is.
+            // Different values in a later chunk stay unclaimed.
             for ((val, known), field) in [id, model, time].into_iter().zip(&self.head).zip(HEAD) {
                 val.filter(|val| val.text() == known).map(|val| val.note(field));
             }
@@ -312,7 +312,7 @@ impl ResponseChunkReader {
         }
     }
 
-    /// The answer fails: no end follows. Counts and stop reasons so far come before the error.
+    /// Ends the response with an error, without an end event. Usage and stop reasons so far come before the error.
     fn fail(&mut self, error: Option<Val<'_>>, out: &mut Events<'_>) {
         let Some(error) = error else { return };
         self.begun = false;
@@ -336,13 +336,13 @@ impl ResponseChunkReader {
         self.first.begin(None, !self.whole, out);
     }
 
-    /// A candidate, at that place of its list. Each is an answer of its own.
+    /// Reads the candidate at index `place` of its list. Each candidate is a separate message.
     fn candidate(&mut self, candidate: Val<'_>, place: u64, out: &mut Events<'_>) {
         note_blanks(candidate);
         let index = candidate.get("index").filter(|index| index.u64().is_some());
         let stated = index.and_then(|index| index.u64());
         let number = stated.unwrap_or(place);
-        // In a stream a number that comes again is more of that answer.
+        // In a stream a repeated number continues the same candidate.
         let number = if self.whole { self.numbers.next(number, out) } else { number };
         let index = index.filter(|_| stated == Some(number));
         let streams = !self.whole;
@@ -360,7 +360,7 @@ impl ResponseChunkReader {
         reader.read(candidate, out);
     }
 
-    /// The prompt was refused: there is no answer, and this is why.
+    /// Reads the block reason of a refused prompt, which has no candidates.
     fn blocked(&mut self, feedback: Val<'_>, out: &mut Events<'_>) {
         note_blanks(feedback);
         let reason = either(feedback, "blockReason", "block_reason");
@@ -382,13 +382,13 @@ impl ResponseChunkReader {
         {
             out.delta(item, 0, Part::Refusal(text));
         }
-        // A word that we do not know is a refusal all the same.
+        // An unknown block reason is a refusal too.
         let known = raw.is("OTHER") || STOPS.class(&raw) == StopClass::Filter;
         let class = if known { StopClass::Filter } else { StopClass::Refusal };
         self.first.stop = Some(Stop { class, raw: Some(raw), sequence: None, detail: None });
     }
 
-    /// Ends every answer; the first one last, with the counts of all.
+    /// Ends every candidate, the first candidate last and with the usage of all.
     fn end(&mut self, out: &mut Events<'_>) {
         if !std::mem::replace(&mut self.begun, false) {
             return;
@@ -412,7 +412,7 @@ impl ResponseChunkReader {
         out.event(&Event::Error(failure));
     }
 
-    /// What an answer that does not end has used.
+    /// Emits the usage of a response that does not end.
     fn tell_counts(&mut self, out: &mut Events<'_>) {
         if let Some(usage) = self.counts.take() {
             let head = Raw::new(&self.head[0]);
@@ -422,14 +422,14 @@ impl ResponseChunkReader {
     }
 }
 
-/// Reads one of the answers.
+/// Reads one candidate.
 #[derive(Default)]
 struct CandidateReader {
     parts: PartReader,
     stop: Option<Stop<'static>>,
     /// The candidate that the reason stands in.
     stop_place: Option<ReadPlace>,
-    /// What the provider said about a call that it could not read.
+    /// The provider's message about a call that it could not parse.
     complaint: Option<Str<'static>>,
 }
 
@@ -473,7 +473,7 @@ impl CandidateReader {
             };
             let parts: Vec<Val<'_>> = parts.collect();
             let first_text = parts.iter().position(is_text);
-            // Places in a part that is no text are places in the first one that is.
+            // Segments of a part that is not a text refer to the first text part.
             let part_of = |named: u64| {
                 let text =
                     usize::try_from(named).ok().and_then(|named| parts.get(named)).is_some_and(is_text);
@@ -507,7 +507,7 @@ impl CandidateReader {
         }
     }
 
-    /// Why it stopped. The first reason stands; another one later stays where it is.
+    /// Reads the finish reason. The first reason counts; a different reason in a later chunk stays unclaimed.
     fn read_stop(&mut self, candidate: Val<'_>, out: &Events<'_>) {
         let Some((val, word)) = finish_reason(candidate) else { return };
         if word.is("FINISH_REASON_UNSPECIFIED") || word.is_empty() {
@@ -518,7 +518,7 @@ impl CandidateReader {
         if known.is_some_and(|known| *known != word) {
             return;
         }
-        // The number of a word is no copy of it: a loss within the frame is booked where the number is.
+        // A numeric reason is not a copy of its word: a loss within the frame is booked at the number.
         let numbered = super::reason_of(val.u64().unwrap_or(0)).filter(|_| val.str().is_none());
         let numbered = numbered.filter(|_| !self.parts.streams).map(Str::escaped);
         let mut stop = STOPS.stop(numbered.unwrap_or_else(|| word.into_owned()), None);
@@ -535,13 +535,13 @@ impl CandidateReader {
         self.stop_place = Some(out.here());
     }
 
-    /// Completes everything; returns why it stopped.
+    /// Completes the message; returns the stop reason.
     fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
         let mut stop = self.stop.take().unwrap_or_else(|| {
             out.note("no finishReason before the end");
             Stop { class: StopClass::End, raw: None, sequence: None, detail: None }
         });
-        // There is no word for calls.
+        // The API has no finish reason for calls.
         if stop.class == StopClass::End && self.parts.calls {
             stop.class = StopClass::ToolUse;
         }
@@ -550,14 +550,14 @@ impl CandidateReader {
     }
 }
 
-/// Why a candidate stopped, in the API's word; some send the number of the word.
+/// The finish reason of a candidate as a word; some servers send its number.
 fn finish_reason(candidate: Val<'_>) -> Option<(Val<'_>, Str<'_>)> {
     let val = either(candidate, "finishReason", "finish_reason")?;
     let word = val.str().or_else(|| val.u64().and_then(super::reason_of).map(Str::escaped))?;
     Some((val, word))
 }
 
-/// A call that could not be made is a failure, whatever was said before it.
+/// A malformed call is an error, regardless of the content before it.
 fn malformed<'t>(word: Str<'t>, said: Option<Str<'t>>) -> Failure<'t> {
     Failure {
         code: Some(word),
@@ -569,8 +569,8 @@ fn malformed<'t>(word: Str<'t>, said: Option<Str<'t>>) -> Failure<'t> {
     }
 }
 
-/// `promptTokenCount` holds what was read from the cache, and not what tools added; `candidatesTokenCount` does not hold
-/// the thoughts, but for old servers, where the total tells.
+/// Reads usage. `promptTokenCount` includes cached input and excludes tool input. `candidatesTokenCount` excludes
+/// thoughts, except on old servers, where the total shows that it includes them.
 fn read_usage(usage: Val<'_>) -> Usage {
     const WANTED: WantedNames<12> = WantedNames::new([
         "promptTokenCount",
@@ -598,7 +598,7 @@ fn read_usage(usage: Val<'_>) -> Usage {
         }
     };
     let all_input = [prompt, tools].map(number).into_iter().flatten().reduce(u64::saturating_add);
-    // A part is no more than its whole: a count beyond that stays where it is.
+    // A cached count above the input count stays unclaimed.
     let cached = cached.filter(|(_, cached)| all_input.is_none_or(|all| *cached <= all));
     let input = all_input.map(|all| all - number(cached).unwrap_or(0));
     note(prompt, Field::UsageInput);
@@ -630,7 +630,7 @@ fn read_usage(usage: Val<'_>) -> Usage {
     }
 }
 
-/// How many tokens were sound.
+/// The number of audio tokens.
 fn sound(usage: Val<'_>, camel: &str, snake: &str, field: Field) -> Option<u64> {
     let audio = either(usage, camel, snake)?
         .elements()

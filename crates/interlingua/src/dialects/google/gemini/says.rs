@@ -1,4 +1,4 @@
-//! What requests and answers of the Gemini API say of each field of the model.
+//! The fields that requests and responses of the Gemini API support.
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, caches, citations};
@@ -6,7 +6,7 @@ use crate::wire::says::{
     ANSWERED, CALLED_WITH_OBJECT, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request,
 };
 
-/// A request.
+/// The fields of a request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
@@ -63,9 +63,9 @@ pub(super) const fn request(field: Field) -> Says {
         Field::MediaType | Field::MediaName => Says::Less("text documents have none"),
         Field::MediaDetail => Says::Less("low, medium or high"),
         Field::ResultIsError => Says::Less("a failed result is an `error`; that it went well is not said"),
-        // Here an answer always matches its schema.
+        // The API enforces every response schema.
         Field::FormatStrict => Says::No(Reason::Redundant),
-        // Whether to stream is said by the name of the method that is called, and a stream always tells what was used.
+        // The method name decides whether to stream, and every stream holds usage.
         Field::StreamAnswer | Field::StreamUsage => Says::No(Reason::NoSlot),
         Field::FormatName
         | Field::FormatDescription
@@ -77,13 +77,13 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::SettingsCache
         | Field::MediaContext
         | Field::MediaCitable => Says::No(Reason::NoSlot),
-        // Only an answer cites, and nothing can be marked for the cache.
+        // Only responses hold citations, and the API has no cache marks.
         citations!() | caches!() => Says::No(Reason::NoSlot),
         kit_in_request!() => in_request(field),
     }
 }
 
-/// An answer, whole or as a stream.
+/// The fields of a response, whole or streamed.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {

@@ -1,10 +1,10 @@
-//! The API's own form of schemas, a subset of OpenAPI, read as JSON Schema: types in lower case, `nullable` as a type of
-//! its own. Properties that are *called* like a keyword stay as they are.
+//! Converts the API's own schemas, a subset of OpenAPI, to JSON Schema: types in lower case, `nullable` as an
+//! additional type. Properties whose *name* is a keyword stay unchanged.
 
 use crate::json::{JsonBuffer, JsonWriter, Raw};
 use crate::tape::{Kind, Val};
 
-/// The schema as JSON Schema; the same text if it is that already.
+/// The schema as JSON Schema; the same text if it is already JSON Schema.
 pub(super) fn as_json_schema(schema: Val<'_>) -> Raw<'_> {
     let mut json = JsonBuffer::default();
     let mut changed = false;
@@ -12,7 +12,7 @@ pub(super) fn as_json_schema(schema: Val<'_>) -> Raw<'_> {
     if changed { Raw::owned(json.held().to_owned()) } else { schema.raw() }
 }
 
-/// The words for types, and JSON Schema's.
+/// The API's type names, with those of JSON Schema.
 const TYPES: [(&str, &str); 7] = [
     ("STRING", "string"),
     ("NUMBER", "number"),
@@ -23,7 +23,7 @@ const TYPES: [(&str, &str); 7] = [
     ("NULL", "null"),
 ];
 
-/// Keywords that JSON Schema spells otherwise.
+/// Keywords with a different spelling in JSON Schema.
 const KEYWORDS: [(&str, &str); 12] = [
     ("any_of", "anyOf"),
     ("additional_properties", "additionalProperties"),
@@ -104,7 +104,7 @@ fn write_schema(schema: Val<'_>, json: &mut JsonWriter<'_>, changed: &mut bool) 
                 let place = value.text().replacen("#/defs/", "#/$defs/", 1);
                 json.raw(&Raw::new(&place));
             }
-            // Whole numbers of 64 bits are strings in this API's JSON.
+            // 64-bit integers are strings in the API's JSON.
             "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties"
                 if value.str().is_some_and(|text| is_count(text.as_escaped())) =>
             {
@@ -117,7 +117,7 @@ fn write_schema(schema: Val<'_>, json: &mut JsonWriter<'_>, changed: &mut bool) 
     json.end_object();
 }
 
-/// Whether a text is a whole number as JSON spells it.
+/// Whether a text is a whole number in JSON's notation.
 fn is_count(text: &str) -> bool {
     !text.is_empty()
         && text.len() < 19

@@ -1,4 +1,4 @@
-//! The settings of a request, read and written. Most of them stand in `generationConfig`, some beside it.
+//! Reads and writes the settings of a request. Most settings are in `generationConfig`, some are beside it.
 
 use super::super::parts::either;
 use super::schema::as_json_schema;
@@ -17,7 +17,7 @@ use crate::wire::settings::{
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
 
-/// Settings that stand in the request itself.
+/// Settings in the request itself.
 pub(super) const BESIDE: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting {
@@ -29,7 +29,7 @@ pub(super) const BESIDE: &[Setting] = &[
     Setting { names: &["store"], field: Field::StoreAnswer, how: SettingForm::AsIs },
 ];
 
-/// Settings that stand in `generationConfig`.
+/// Settings in `generationConfig`.
 pub(super) const WITHIN: &[Setting] = &[
     Setting {
         names: &["maxOutputTokens", "max_output_tokens"],
@@ -72,21 +72,21 @@ pub(super) const WITHIN: &[Setting] = &[
     Setting { names: &["stopSequences", "stop_sequences"], field: Field::StopTexts, how: SettingForm::AsIs },
 ];
 
-/// The words of `functionCallingConfig.mode`.
+/// The values of `functionCallingConfig.mode`.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "AUTO", none: "NONE", required: "ANY" };
-/// Free to call or not, but calls match their schemas.
+/// The mode in which calls are optional and must match their schemas.
 const VALIDATED: &str = "VALIDATED";
-/// Before the model's words for what an answer may be made of.
+/// The model's words for modalities, with the API's words.
 const MODALITIES: [(&str, &str); 3] = [("text", "TEXT"), ("image", "IMAGE"), ("audio", "AUDIO")];
-/// The words of `thinkingLevel`, after the model's.
+/// The model's words for effort, with the values of `thinkingLevel`.
 const LEVELS: [(&str, &str); 4] =
     [("minimal", "MINIMAL"), ("low", "LOW"), ("medium", "MEDIUM"), ("high", "HIGH")];
-/// Words for thoughts that are shown.
+/// The model's words for visible thoughts.
 const SHOWN: [&str; 4] = ["summarized", "auto", "concise", "detailed"];
-/// The word for thoughts that are not.
+/// The model's word for hidden thoughts.
 const HIDDEN: &str = "omitted";
 
-/// Reads the settings.
+/// Reads the settings of a request.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {
     note_blanks(root);
     let mut request = settings::read(root, &BACKEND);
@@ -106,7 +106,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         request.format = format(config);
     }
     let tools = root.get("tools").into_iter();
-    // One tool is taken where a list is expected.
+    // A single tool is accepted in place of a list.
     let tools =
         tools.flat_map(|tools| tools.elements().chain(Some(tools).filter(|it| it.kind() == Kind::Object)));
     request.tools = tools.flat_map(read_tools).collect();
@@ -128,7 +128,7 @@ fn modalities(config: Val<'_>) -> Vec<Str<'_>> {
     list.flat_map(|list| list.elements()).filter_map(word).collect()
 }
 
-/// How to think. No budget is no effort, and a budget of -1 leaves it to the model.
+/// Reads the reasoning settings. A budget of 0 is the effort `none`, and a budget of -1 leaves the budget to the model.
 fn reasoning(config: Val<'_>) -> Reasoning<'_> {
     note_blanks(config);
     let mut reasoning = Reasoning::default();
@@ -179,14 +179,14 @@ fn format(config: Val<'_>) -> Option<Format<'_>> {
         }
         None if mime.is_some() && is("application/json") => Format::JsonObject,
         None if mime.is_some() && is("text/plain") => Format::Text,
-        // One of a few words, or a form that nobody else has.
+        // An enum of values, or a format that no other API has.
         Some(_) | None => return None,
     };
     mime.map(|mime| mime.note(Field::AnswerFormat));
     Some(format)
 }
 
-/// The functions of an entry of `tools`, and the vendor's own tools in it.
+/// The functions in an entry of `tools`, and the vendor's own tools in the entry.
 fn read_tools(entry: Val<'_>) -> Vec<Tool<'_>> {
     let mut tools = Vec::new();
     for (name, value) in entry.members() {
@@ -198,7 +198,7 @@ fn read_tools(entry: Val<'_>) -> Vec<Tool<'_>> {
             let config: Vec<_> =
                 value.members().map(|(name, value)| (name, value.take(Field::ToolConfig))).collect();
             if config.is_empty() {
-                // Its name is a member's, and no leaf: that there is such a tool is all that this one says.
+                // The tool's name is a member name and not a leaf, so the empty object is claimed for the tool.
                 value.note(if own.service.is_some() { Field::ToolService } else { Field::ToolKind });
             }
             tools.push(Tool {
@@ -212,7 +212,7 @@ fn read_tools(entry: Val<'_>) -> Vec<Tool<'_>> {
     tools
 }
 
-/// The vendor's own tool whose member has that name, in either spelling.
+/// The vendor's own tool with this member name, in either spelling.
 fn own_tool(name: &str) -> Option<&'static OwnTool> {
     let spelled = |own: &&OwnTool| {
         let rest = own.begins.chars().try_fold(name, |rest, letter| {
@@ -236,7 +236,7 @@ fn function(function: Val<'_>) -> Option<Tool<'_>> {
             return Some(schema.take(field));
         }
         let schema = function.get(own).filter(is_schema)?;
-        // What is said in other words stays where it is.
+        // A schema in the API's own form is noted, because the model holds a converted copy.
         schema.note(field);
         Some(as_json_schema(schema))
     };
@@ -252,7 +252,7 @@ fn function(function: Val<'_>) -> Option<Tool<'_>> {
     })
 }
 
-/// Which tools to use. `VALIDATED` is a free choice whose calls match their schemas.
+/// Reads the tool choice. In the mode `VALIDATED` calls are optional and match their schemas.
 fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
     note_blanks(config);
     let Some(mode) = config.get("mode").filter(|mode| mode.kind() == Kind::String) else { return };
@@ -281,7 +281,7 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
         mode.str().and_then(|word| CHOICES.read(&word)).inspect(|_| _ = mode.note(Field::ToolChoice));
 }
 
-/// Opens the request and writes everything before `systemInstruction` and `contents`.
+/// Opens the request and writes every member before `systemInstruction` and `contents`.
 pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
@@ -315,7 +315,7 @@ fn write_modalities(modalities: &[Str<'_>], out: &mut Target<'_>) {
     }
 }
 
-/// `thinkingConfig`: a level or a budget, never both.
+/// Writes `thinkingConfig`: a level or a budget, never both.
 fn write_thinking(
     reasoning: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
@@ -333,12 +333,12 @@ fn write_thinking(
     let auto =
         mode_is("adaptive") && takes.thinking.budget && level.is_none() && budget.is_none() && !plan.off;
     if !auto {
-        // A level or a budget says it, or nothing does.
+        // The mode has no field of its own beside level and budget.
         out.lose_some(Field::ReasoningMode, mode.as_ref(), Reason::Narrowed);
     }
     let shown = visibility.as_ref().map(|word| {
         let known = |words: &[&str]| words.iter().any(|known| word.is(known));
-        // Summaries of every length are one.
+        // The API has one form of summary, regardless of length.
         if !(word.is(SHOWN[0]) || word.is(HIDDEN)) {
             out.lose_str(Field::ReasoningVisibility, word, Reason::Narrowed);
         }
@@ -356,7 +356,7 @@ fn write_thinking(
         return;
     }
     if plan.off && !thinks {
-        // Who cannot think need not be told not to.
+        // A model without thinking needs no switch to disable it.
         return out.lose(Field::Effort, Reason::Redundant);
     }
     let json = out.json.key("thinkingConfig").object().opt_bool("includeThoughts", shown);
@@ -386,8 +386,8 @@ fn write_format(format: Option<&Format<'_>>, takes: &Capabilities, out: &mut Tar
     }
 }
 
-/// `tools`: all functions in one entry, as the enterprise API wants it, and each of the vendor's own tools in another;
-/// then `toolConfig`.
+/// Writes `tools`: all functions in one entry, as the enterprise API requires, and each of the vendor's own tools in a
+/// separate entry; then `toolConfig`.
 fn write_all_tools(request: &Request<'_>, takes: &Capabilities, thinks: bool, out: &mut Target<'_>) {
     let (mut functions, mut own, mut listed) =
         (JsonBuffer::default(), JsonBuffer::default(), JsonBuffer::default());
@@ -400,7 +400,7 @@ fn write_all_tools(request: &Request<'_>, takes: &Capabilities, thinks: bool, ou
         }
     };
     let choice = {
-        // The kit lists tools one by one; here they are grouped.
+        // `write_tools` writes a flat list of tools. Tools are grouped in this API, so the flat list is discarded.
         let out = &mut out.redirected(listed.hold());
         write_tools(request, (&BACKEND, &CHOICES), (takes, thinks), out, write)
     };
@@ -424,13 +424,13 @@ fn write_choice(
     out: &mut Target<'_>,
 ) {
     let OfferedChoice { word, tool, parallel, allowed } = choice;
-    // Only functions can be demanded.
+    // Only functions can be required.
     let tool = tool.as_ref().filter(|(tool, _)| tool.vendor_type.is_none());
     if let (Some(ToolChoice::Named(name)), None, None) = (&request.tool_choice, tool, word) {
         out.lose_str(Field::ToolChoice, name, Reason::Refused);
     }
     if parallel.is_some() {
-        // Several calls at once are the model's own choice.
+        // The API has no setting for parallel calls.
         out.lose(Field::ParallelCalls, Reason::NoSlot);
     }
     let functions = || request.tools.iter().filter(|tool| tool.vendor_type.is_none() && BACKEND.offers(tool));
@@ -442,7 +442,7 @@ fn write_choice(
     }
     for tool in functions().filter(|tool| tool.strict.is_some()) {
         match tool.strict {
-            // A call that is demanded matches its schema, strict or not.
+            // A required call matches its schema, strict or not.
             Some(true) if forced => out.lose_of(tool, Field::ToolStrict, Reason::Redundant),
             Some(true) if validated && all_strict => {}
             _ => out.lose_of(tool, Field::ToolStrict, Reason::NoSlot),
@@ -498,7 +498,7 @@ fn write_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
     lose_of_own_tool(tool, out);
 }
 
-/// The vendor's own tools say no more than their settings.
+/// Books the description members as lost; the vendor's own tools have only settings.
 fn lose_of_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
     let Tool { description, schema, strict, output_schema, .. } = tool;
     out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
@@ -521,7 +521,8 @@ fn write_function(
     tape: &mut TapeBuf,
     out: &mut Target<'_>,
 ) {
-    // Whether calls must match is said for all tools together; the rest has no place, as the table says.
+    // `toolConfig` holds strictness for all tools together. The other ignored members have no field in this API; the
+    // table lists them as lost.
     #[rustfmt::skip]
     let Tool {
         kind, vendor_type: _, name: _, description, schema, strict, config, service: _, namespace: _,

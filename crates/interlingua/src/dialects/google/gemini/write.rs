@@ -1,4 +1,4 @@
-//! Events to contents of parts: whole ones, gathered, and chunks of a stream.
+//! Writes events as contents with parts: whole contents, and chunks of a stream.
 
 use std::collections::BTreeMap;
 
@@ -20,32 +20,32 @@ use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::turns::Speaker;
 
-/// A request. Settings first, then `systemInstruction`, then `contents`: each turn of the user's as one content, results
-/// first, and what the system says later as marked text where it stood.
+/// Writes a request: settings, then `systemInstruction`, then `contents`. Each user turn is one content with results
+/// first. A later system message becomes marked text at its position.
 pub(super) struct GenerateRequest {
     takes: &'static Capabilities,
-    /// `contents` is open; before, a system message belongs to `systemInstruction`.
+    /// Whether `contents` is open; before that, system messages go to `systemInstruction`.
     contents: bool,
     system: WireContent,
     assistant: PartList,
-    /// The user's turn is open: it begins with results.
+    /// Whether the user's turn is open; the turn begins with results.
     in_user: bool,
-    /// What else it says.
+    /// The other content of the user's turn.
     said: WireContent,
-    /// The result that is open: a value that is all of it, and media.
+    /// The open result: a JSON value that is the whole result, and media.
     value: Option<String>,
     media: JsonBuffer,
     media_count: u32,
-    /// Contents since the user last spoke, and where in them the first call of a turn has no state.
+    /// The contents since the last user text, and the byte offsets at which first calls lack state.
     recent: JsonBuffer,
     gaps: Vec<usize>,
     tape: TapeBuf,
-    /// It is a question for a count, which holds the request.
+    /// Whether this is a count request, which wraps the request.
     counts: bool,
 }
 
 impl GenerateRequest {
-    /// The question how many tokens the request has.
+    /// A count request.
     pub(super) fn to_count() -> Self {
         Self { counts: true, ..Self::default() }
     }
@@ -118,7 +118,7 @@ impl RequestForm for GenerateRequest {
         out.ledger.note("media of a tool result moved behind the results");
         self.media_count += 1;
         let number = self.media_count;
-        // The id is escaped already, and the words around it need no escaping.
+        // The id is already escaped, and the words around it need no escapes.
         let label = format!("[attachment {number}, from the result of {call}]");
         self.said.text(ItemId(0), number, &Str::escaped(&label), out);
         self.said.part(out).values(part.bytes());
@@ -127,7 +127,8 @@ impl RequestForm for GenerateRequest {
         content.end(out);
     }
 
-    /// An object that is all of a result is the response itself. The API trips over references to schemas in it.
+    /// An object that is the whole result becomes the response itself. The API fails on schema references in a
+    /// response.
     fn json(&mut self, delta: &Delta<'_>, json: &Raw<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         let is_result = self.value.is_none() && content.is_empty();
         if is_result && !json.as_str().contains("$ref") && !json.as_str().contains("$defs") {
@@ -146,7 +147,7 @@ impl RequestForm for GenerateRequest {
             content.end(out);
         }
         if content.is_empty() {
-            // A message that says nothing is left out.
+            // An empty message is left out.
             return;
         }
         let begun = self.contents || !self.said.is_empty();
@@ -194,7 +195,7 @@ impl RequestForm for GenerateRequest {
             .key("response");
         let key = if is_failed { "error" } else { "output" };
         match &value {
-            // An object that says itself that it is an error, or what it is.
+            // An object is the response itself, unless a failed result needs an `error` member.
             Some(object) if is_object(&mut self.tape, object.as_str()) => {
                 if is_failed && !object.as_str().contains("\"error\"") {
                     json.object().key(key).raw(object).end_object();
@@ -212,7 +213,7 @@ impl RequestForm for GenerateRequest {
         json.end_object().end_object();
     }
 
-    /// The user's turn goes on until the assistant's begins.
+    /// The user's turn continues until the assistant's turn begins.
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
         if next != Speaker::User {
             self.end_user(out);
@@ -254,7 +255,7 @@ fn write_output(key: &str, content: &mut WireContent, json: &mut JsonWriter<'_>,
 impl GenerateRequest {
     fn end_user(&mut self, out: &mut Target<'_>) {
         self.media_count = 0;
-        // Results answered the calls of the turn before.
+        // The results belonged to the calls of the previous turn.
         self.assistant.calls.clear();
         if !self.in_user && self.said.is_empty() {
             return;
@@ -266,12 +267,12 @@ impl GenerateRequest {
         json.end_array().end_object();
         self.in_user = false;
         if speaks {
-            // Only the calls since the user last spoke need state.
+            // Only calls since the last user text require state.
             self.pour(out);
         }
     }
 
-    /// Opens the user's turn, if it is not.
+    /// Opens the user's turn, unless it is open.
     fn open_user(&mut self, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.in_user, true) {
             self.open_contents(out);
@@ -300,7 +301,7 @@ impl GenerateRequest {
     }
 }
 
-/// A whole response, or an error in its place. Nothing is written before the end is known.
+/// A whole response, or an error in its place. All output waits for the end of the response.
 #[derive(Default)]
 pub(super) struct WholeCandidates {
     candidates: BTreeMap<u64, (PartList, JsonBuffer)>,
@@ -334,7 +335,7 @@ impl AnswerForm for WholeCandidates {
         out.json.object().key("candidates").array();
         for (number, (parts, stop)) in &mut self.candidates {
             out.json.object();
-            // What was stopped before it began has no content.
+            // A candidate that stopped before its first part has no content.
             if !parts.is_empty() {
                 out.json.up_to_value(r#""content":{"parts":["#);
                 parts.write(false, &mut out.json, out.ledger);
@@ -355,19 +356,19 @@ impl AnswerForm for WholeCandidates {
     }
 }
 
-/// A stream of responses, each with what is new. A call comes whole, in one of them; the last says why it stopped and what
-/// was used; after an error nothing.
+/// A stream of responses, each with the new content. A call is whole in a single chunk. The last chunk holds the finish
+/// reason and the usage; an error ends the stream.
 #[derive(Default)]
 pub(super) struct ResponseChunks {
     head: JsonBuffer,
-    /// Whether a chunk has been written: each has the head.
+    /// Whether a chunk has been written; each chunk repeats the head.
     has_chunk: bool,
-    /// The answer that speaks.
+    /// The number of the current candidate.
     answer: u64,
     candidates: BTreeMap<u64, StreamedCandidate>,
 }
 
-/// What is remembered of an answer.
+/// The state of one candidate.
 #[derive(Default)]
 struct StreamedCandidate {
     /// State for the next text or call.
@@ -439,7 +440,7 @@ impl ResponseChunks {
         self.candidates.entry(self.answer).or_default()
     }
 
-    /// A chunk with one part; `write` writes its members.
+    /// Writes a chunk with one part; `write` writes the part's members.
     fn chunk(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut StreamedCandidate, &mut Target<'_>)) {
         out.json.begin_frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"#);
         let answer = self.answer;
@@ -462,7 +463,8 @@ impl ResponseChunks {
         out.json.end_object().end_frame("\n\n");
     }
 
-    /// The last chunk of an answer. It has an empty text, because clients take a response without parts for a broken one.
+    /// Writes the last chunk of a candidate. It has an empty text, because clients treat a response without parts as
+    /// broken.
     fn last_chunk(&mut self, stop: &Stopped<'_>, out: &mut Target<'_>) {
         let answer = self.answer;
         let mut said = JsonBuffer::default();
@@ -479,14 +481,14 @@ impl ResponseChunks {
         Self::end_candidate(answer, out);
     }
 
-    /// State that nothing can be put beside stands on an empty text.
+    /// Writes state without a following part on an empty text.
     fn flush_state(&mut self, out: &mut Target<'_>) {
         if self.candidate().state.is_some() {
             self.text(r#""text":"#, &Str::default(), out);
         }
     }
 
-    /// A text, with the state that waits for one.
+    /// Writes a text, with the waiting state.
     fn text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
         self.chunk(out, |candidate, out| candidate.write_text(member, text, out));
     }
@@ -497,7 +499,7 @@ impl ResponseChunks {
 }
 
 impl StreamedCandidate {
-    /// The members of a text, with the state that waits for one.
+    /// Writes the members of a text, with the waiting state.
     fn write_text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
         out.json.frame("").up_to_value(member).str(text);
         if let Some(state) = self.state.take() {
@@ -506,7 +508,7 @@ impl StreamedCandidate {
     }
 }
 
-/// A piece of a thought, up to its text.
+/// The members of a thought part, up to its text.
 const THOUGHT: &str = r#""thought":true,"text":"#;
 
 impl AssistantForm for ResponseChunks {
@@ -539,14 +541,14 @@ impl AssistantForm for ResponseChunks {
 
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
-            // Refusals do not stand apart here.
+            // The API has no separate refusals.
             Growth::Text(text) | Growth::Refusal(text) => {
                 self.chunk(out, |candidate, out| {
                     candidate.said.add(text);
                     candidate.write_text(r#""text":"#, text, out);
                 });
             }
-            // Reasoning that is only signed has an empty text.
+            // Reasoning with only a signature has an empty text.
             Growth::Thinking(text) if text.is_empty() => {}
             Growth::Thinking(text) => self.text(THOUGHT, text, out),
             Growth::Signature(opaque) => {
@@ -558,7 +560,7 @@ impl AssistantForm for ResponseChunks {
                 let StreamedCandidate { said, grounding, .. } = self.candidate();
                 grounding.add(citation, said, out);
             }
-            // There are no marks, as the profile says.
+            // The API has no cache marks (see the profile).
             Growth::Cache(_) => {}
         }
     }
@@ -598,7 +600,7 @@ fn write_head(head: &ResponseHead, out: &mut Target<'_>) {
     }
 }
 
-/// `"usageMetadata":{…}`, if there is any. What was written to a cache is part of the prompt and not told apart.
+/// `"usageMetadata":{…}`, if the usage is known. Cache writes are part of the prompt count and have no separate member.
 fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
     let Some(usage) = head.usage else { return };
     let Usage { cache_read, cache_write, input_audio, output, reasoning, output_audio, .. } = usage;
@@ -608,7 +610,7 @@ fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
     let (prompt, said) = (usage.all_input(), output.map(|all| all.saturating_sub(reasoning.unwrap_or(0))));
     let json = out.json.key("usageMetadata").object();
     json.opt_u64("promptTokenCount", prompt).opt_u64("cachedContentTokenCount", cache_read);
-    // Zeros are not said.
+    // Zero counts are omitted.
     json.opt_u64("candidatesTokenCount", said.filter(|said| *said > 0))
         .opt_u64("thoughtsTokenCount", reasoning);
     json.key("totalTokenCount").u64(prompt.unwrap_or(0).saturating_add(output.unwrap_or(0)));

@@ -1,6 +1,6 @@
-//! What has been said. A log of Gemini CLI repeats itself: a message is written again when its calls are answered, a result
-//! stands with its call and again as the user's, and a resumed session writes its whole history anew, in another form.
-//! Keys of what was said tell what is new: sixteen bytes for each text, call and result.
+//! Remembers the content emitted so far. A Gemini CLI log repeats itself: a message is written again when its calls
+//! have results, a result is beside its call and again in a user message, and a resumed session rewrites its whole
+//! history in another form. Keys of sixteen bytes for each text, call and result identify repetitions.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -11,14 +11,14 @@ use crate::ledger::{Identity, TextKey, text_key};
 use crate::model::Usage;
 use crate::tape::{Kind, Val};
 
-/// What may be said of a message more than once.
+/// The kinds of content that a log may repeat.
 #[derive(Clone, Copy)]
 pub(super) enum SaidOf {
     /// The message itself.
     Message,
-    /// That it has a text, whatever it is.
+    /// The presence of any text in the message.
     AnyText,
-    /// All its texts.
+    /// All texts of the message.
     Text,
     /// A thought.
     Thought,
@@ -30,7 +30,8 @@ pub(super) enum SaidOf {
     Result,
 }
 
-/// What something is said of: a message, or a call. Two messages may have one id: an answer, and what came of its calls.
+/// The message or call to which content belongs. Two messages may have the same id: a response, and the user message
+/// with its calls' results.
 #[derive(Clone, Copy)]
 pub(super) struct Owner<'t> {
     pub(super) id: &'t str,
@@ -38,17 +39,17 @@ pub(super) struct Owner<'t> {
 }
 
 impl<'t> Owner<'t> {
-    /// A call.
+    /// A call as owner.
     pub(super) const fn call(id: &'t str) -> Self {
         Self { id, is_user: false }
     }
 }
 
-/// Keys of what has been said.
+/// Keys of the content emitted so far.
 #[derive(Default)]
 pub(super) struct Memory {
     said: HashSet<u128, BuildHasherDefault<Identity>>,
-    /// What messages have used, by the key of their id.
+    /// The usage of messages, by the key of their id.
     used: HashMap<u128, Usage, BuildHasherDefault<Identity>>,
     live: LiveIds,
     plain: String,
@@ -67,7 +68,7 @@ impl Memory {
         &mut self.live
     }
 
-    /// What a message has used beyond what was known of it.
+    /// The increase of a message's usage since the last line.
     pub(super) fn increase(&mut self, message: u128, usage: Usage) -> Usage {
         let known = self.used.entry(message).or_default();
         let increase = usage.increase_over(known);
@@ -75,7 +76,7 @@ impl Memory {
         increase
     }
 
-    /// The key of what is said in these texts, one after the other.
+    /// The key of the concatenated texts.
     pub(super) fn key<'t>(
         &mut self,
         of: Owner<'_>,
@@ -83,7 +84,7 @@ impl Memory {
         texts: impl IntoIterator<Item = Str<'t>>,
     ) -> u128 {
         let mut key = SaidKey::new(of, said);
-        // As one text: wherever it is cut, the same is said.
+        // The texts are joined, so that the key does not depend on their boundaries.
         self.plain.clear();
         for text in texts {
             text.decode_into(&mut self.plain);
@@ -92,7 +93,7 @@ impl Memory {
         key.end()
     }
 
-    /// The key of a thought: its heading stands before it where it is one text. Spaces and asterisks do not count.
+    /// The key of a thought. In the one-text form the heading comes before the text. Spaces and asterisks are ignored.
     pub(super) fn thought_key(&mut self, of: Owner<'_>, subject: Option<&Str<'_>>, text: &Str<'_>) -> u128 {
         let mut key = SaidKey::new(of, SaidOf::Thought);
         self.plain.clear();
@@ -104,7 +105,7 @@ impl Memory {
         key.end()
     }
 
-    /// The key of a call or a result, by the call's id and a value: however that is spaced and escaped.
+    /// The key of a call or a result, from the call's id and a value, independent of spacing and escapes.
     pub(super) fn value_key(
         &mut self,
         of: Owner<'_>,
@@ -125,7 +126,7 @@ impl Memory {
     }
 }
 
-/// The key of something that is said of a message or call.
+/// The key of content of a message or call.
 struct SaidKey(TextKey);
 
 impl SaidKey {
@@ -154,7 +155,7 @@ impl SaidKey {
         self.bytes(plain.as_bytes());
     }
 
-    /// Everything in a value. A byte that no text has stands for the beginning of each.
+    /// Hashes a whole value. A byte that is invalid in UTF-8 text marks the start of each value.
     fn value(&mut self, value: Val<'_>, plain: &mut String) {
         self.byte(0xf8 | value.kind() as u8);
         match value.kind() {
@@ -185,7 +186,7 @@ impl SaidKey {
     }
 }
 
-/// The ids of the messages that count, in their order.
+/// The ids of the live messages, in order.
 #[derive(Default)]
 pub(super) struct LiveIds {
     text: String,
@@ -194,7 +195,7 @@ pub(super) struct LiveIds {
 }
 
 impl LiveIds {
-    /// One more counts, unless it did already.
+    /// Adds an id, unless it is in the list.
     pub(super) fn add(&mut self, id: &str) {
         if self.find(id).is_none() {
             self.places.insert(text_key(id), self.ends.len());
@@ -203,7 +204,7 @@ impl LiveIds {
         }
     }
 
-    /// Where it stands.
+    /// The position of an id.
     pub(super) fn find(&self, id: &str) -> Option<usize> {
         self.places.get(&text_key(id)).copied().filter(|&place| self.get(place) == Some(id))
     }
@@ -217,7 +218,7 @@ impl LiveIds {
         self.ends.len()
     }
 
-    /// Those from that place on do not count any more.
+    /// Removes the ids from this position on.
     pub(super) fn truncate(&mut self, place: usize) {
         self.ends.truncate(place);
         self.text.truncate(self.ends.last().copied().unwrap_or(0));

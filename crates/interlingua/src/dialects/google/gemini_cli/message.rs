@@ -1,4 +1,4 @@
-//! A message of a log, in any of its forms, and the pieces it is made of.
+//! A message of a log in any of its forms, and its pieces.
 
 use super::super::logged::{LoggedPart, parts_of};
 use super::memory::Owner;
@@ -11,10 +11,10 @@ pub(super) struct LoggedMessage<'t> {
     pub(super) root: Val<'t>,
     pub(super) id: Option<Val<'t>>,
     pub(super) time: Option<Val<'t>>,
-    /// `type`, or `role` where messages are as the API has them.
+    /// `type`, or `role` in messages of the API's form.
     pub(super) kind: Option<Val<'t>>,
     pub(super) content: Option<Val<'t>>,
-    /// What the person saw, where that is not the content.
+    /// The text that the screen showed, if it differs from the content.
     pub(super) display: Option<Val<'t>>,
     pub(super) thoughts: Option<Val<'t>>,
     pub(super) tokens: Option<Val<'t>>,
@@ -24,18 +24,18 @@ pub(super) struct LoggedMessage<'t> {
     pub(super) finish: Option<Val<'t>>,
 }
 
-/// What a message is made of.
+/// A piece of a message.
 #[derive(Clone, Copy)]
 pub(super) enum MessagePiece<'t> {
     /// A thought with its heading.
     Thought(Val<'t>),
     /// A part of the content.
     Part(Val<'t>, LoggedPart<'t>),
-    /// A part of the content that belongs to the result before it, of the call of that id.
+    /// A part of the content that belongs to the preceding result; the string identifies the call.
     Beside(Val<'t>, &'t str),
     /// A call.
     Call(Val<'t>),
-    /// What came of that call.
+    /// The result of a call; the value is the call.
     Result(Val<'t>),
 }
 
@@ -66,7 +66,7 @@ impl<'t> LoggedMessage<'t> {
         Self { root, id, time, kind, content, display, thoughts, tokens, model, calls, usage, finish }
     }
 
-    /// Who speaks; nobody does in what the program shows on the screen.
+    /// The author of the message; `None` for messages that the program itself shows.
     pub(super) fn author(&self) -> Option<Author> {
         match self.kind.word() {
             "user" | "function" => Some(Author::User),
@@ -75,12 +75,12 @@ impl<'t> LoggedMessage<'t> {
         }
     }
 
-    /// Its id; empty if it has none.
+    /// The id; empty if the message has none.
     pub(super) fn id(&self) -> &'t str {
         self.id.word()
     }
 
-    /// What its pieces are said of.
+    /// The owner of the message's pieces.
     pub(super) fn owner(&self) -> Owner<'t> {
         Owner { id: self.id(), is_user: self.author() == Some(Author::User) }
     }
@@ -93,7 +93,7 @@ impl<'t> LoggedMessage<'t> {
         })
     }
 
-    /// Its pieces, in the order they are told.
+    /// The pieces, in the order in which they are emitted.
     pub(super) fn pieces(&self) -> impl Iterator<Item = MessagePiece<'t>> + use<'t> {
         let is_thought = |thought: &Val<'_>| thought.has_str("description");
         let thoughts = self.thoughts.into_iter().flat_map(|thoughts| thoughts.elements()).filter(is_thought);
@@ -118,7 +118,7 @@ impl<'t> LoggedMessage<'t> {
     }
 }
 
-/// What names the call that a response answers: its id, or the tool's name where calls have no ids.
+/// The call to which a response belongs: its id, or the tool's name for calls without ids.
 pub(super) fn response_id(response: Val<'_>) -> &str {
     match response.str_or_empty("id") {
         "" => response.str_or_empty("name"),
@@ -126,11 +126,11 @@ pub(super) fn response_id(response: Val<'_>) -> &str {
     }
 }
 
-/// What came of a call: `result` is a text, a part, or a list of parts of which one is the response.
+/// The result of a call: `result` is a text, a part, or a list of parts that includes the response.
 pub(super) struct ToolResults<'t> {
-    /// The response, or the text.
+    /// The response object, or the text.
     pub(super) main: Option<Val<'t>>,
-    /// All of it.
+    /// The whole `result` value.
     pub(super) all: Val<'t>,
 }
 
@@ -138,7 +138,7 @@ impl<'t> ToolResults<'t> {
     pub(super) fn of(call: Val<'t>) -> Option<Self> {
         let all = call.get("result").filter(|result| !result.is_null())?;
         let own = |part: &Val<'t>| match LoggedPart::of(*part) {
-            // A resumed session writes what came of all calls of a turn beside each.
+            // A resumed session repeats the results of all calls of a turn beside each call.
             LoggedPart::Response(response) => {
                 let id = response.str_or_empty("id");
                 id.is_empty() || id == call.str_or_empty("id")
@@ -154,7 +154,7 @@ impl<'t> ToolResults<'t> {
         parts_of(Some(all)).any(|part| own(&part)).then_some(Self { main, all })
     }
 
-    /// What the result says, to tell whether it was said before.
+    /// The value of the result, to recognise a repetition.
     pub(super) fn value(&self) -> Option<Val<'t>> {
         match self.main {
             Some(main) if main.kind() == Kind::Object => main.get("response"),
@@ -164,7 +164,7 @@ impl<'t> ToolResults<'t> {
     }
 }
 
-/// Whose words a message of the user holds, where its text shows it.
+/// The origin of a user message, if its text shows it.
 pub(super) fn origin(text: &str) -> Option<Origin> {
     let begins = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark));
     if begins(&[
@@ -183,7 +183,7 @@ pub(super) fn origin(text: &str) -> Option<Origin> {
     }
 }
 
-/// The working directory, where the program tells the model about it.
+/// The working directory, from the text in which the program reports it to the model.
 pub(super) fn cwd(text: &str) -> Option<&str> {
     let (_, rest) = text
         .split_once(r"- **Workspace Directories:**\n  - ")

@@ -1,4 +1,4 @@
-//! Gemini CLI's session logs: one JSON document with a list of messages, or a file of lines that say what changed.
+//! Gemini CLI session logs: one JSON document with a list of messages, or a file of lines with changes.
 
 mod memory;
 mod message;
@@ -51,13 +51,13 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// One document with its messages until spring 2026, lines since then. Messages as the API has them may be a list without
-/// anything around them.
+/// Logs were one document with all messages until spring 2026, and are lines since then. Messages of the API's form may
+/// be a bare list.
 const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"], &["role", "parts", "type"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    // A list of messages as the API has them.
+    // A bare list of messages of the API's form.
     let doc = if doc.kind() == Kind::Array { doc.elements().next()? } else { doc };
     score(doc).map(|score| (Role::Log, score))
 }
@@ -67,13 +67,13 @@ fn score(doc: Val<'_>) -> Option<u32> {
     if doc.has_str("sessionId") && doc.has_str("projectHash") || doc.has_str("$rewindTo") {
         return Some(10);
     }
-    // Databases speak so, too: of what is set something must be the session's.
+    // Database logs have `$set` too, so one of the values set must be a session member.
     if let Some(set) = doc.get("$set").filter(|set| set.kind() == Kind::Object) {
         let own =
             set.has_str("lastUpdated") || set.has_kind("messages", Kind::Array) || set.has_str("summary");
         return Some(if own { 6 } else { 1 });
     }
-    // Lines of other agents have these members, too, and more.
+    // Lines of other agents have these members as well, with additional members.
     if has("uuid") || has("message") || has("session_id") {
         return None;
     }

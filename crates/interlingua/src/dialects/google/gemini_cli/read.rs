@@ -1,4 +1,4 @@
-//! Frames to events. A message is told when it is new; a message that is written again tells what is new of it.
+//! Reads frames into events. A new message is emitted whole; of a repeated message only the new pieces are emitted.
 
 use super::super::logged::{
     CountNames, LoggedPart, SaidResponse, parts_of, read_counts, result_head, say_file, say_more, say_part,
@@ -21,35 +21,35 @@ use crate::tape::{Claim, Kind, Member as _, Val};
 pub(super) struct GeminiReader {
     session: SessionNews,
     memory: Memory,
-    /// Whether each piece of the message at hand has been said, and its key.
+    /// The key of each piece of the current message, and whether the piece was emitted before.
     pieces: Vec<(u128, bool)>,
     open: Option<OpenMessage>,
-    /// The history was written anew and ends before it did: so many messages of it count.
+    /// The number of messages that a shorter rewritten history keeps.
     left: Option<usize>,
-    /// The last message that tells usage and has no id.
+    /// The last message with usage and without an id.
     counted: CountedLine,
 }
 
-/// A message of the model that may be written again in one of the next lines, with what came of its calls.
+/// A model message that a following line may repeat, with the results of its calls.
 struct OpenMessage {
     item: ItemId,
     id: String,
     time: String,
     model: String,
-    /// The last frame that belongs to it.
+    /// The last frame of the message.
     frame: u64,
     /// The number of its next part.
     next: u32,
 }
 
-/// What is known of a message before it is told.
+/// The comparison of a message with the content emitted so far.
 #[derive(Default)]
 struct MessageNews {
-    /// There is a message of that id.
+    /// Whether a message with the same id was emitted.
     known: bool,
-    /// It has another text than that one.
+    /// Whether its text differs from the emitted text.
     replaces: bool,
-    /// Its pieces, and how many of them are new.
+    /// The number of pieces, and the number of new pieces.
     pieces: usize,
     new: usize,
 }
@@ -63,13 +63,13 @@ impl MessageNews {
 impl Reader for GeminiReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         let frame = out.frame_number();
-        // Something that could not be read may stand between two lines.
+        // An unreadable line may be between two lines of a message.
         if self.open.as_ref().is_some_and(|open| open.frame + 1 != frame) {
             self.close(out);
         }
         let root = doc.root;
         if root.kind() == Kind::Array && matches!(doc.kind, FrameKind::Head | FrameKind::Tail) {
-            // Nothing stands around the messages of a list.
+            // A bare list has no members beside its messages.
             root.note(Field::Padding);
             return;
         }
@@ -86,7 +86,7 @@ impl Reader for GeminiReader {
             || is_text(role) && parts.is_some()
         {
             self.went_back(out);
-            // Messages as the API has them name their session themselves.
+            // Messages of the API's form hold the session id themselves.
             let id = session_id.filter(|_| kind.is_none()).note_text(Field::SessionId);
             self.tell(Session { id, ..Session::default() }, out);
             self.message(&LoggedMessage::new(root), None, out);
@@ -105,7 +105,7 @@ impl Reader for GeminiReader {
 }
 
 impl GeminiReader {
-    /// Nothing more comes for the message that is open.
+    /// Completes the open message.
     fn close(&mut self, out: &mut Events<'_>) {
         if let Some(open) = self.open.take() {
             out.complete(open.item);
@@ -119,17 +119,17 @@ impl GeminiReader {
         }
     }
 
-    /// The working directory, where the program tells the model about it in the user's name.
+    /// Emits the working directory, if the program reports it to the model in a user message.
     fn tell_cwd(&mut self, first: &Str<'_>, out: &mut Events<'_>) {
         let cwd = cwd(first.as_escaped()).map(Str::escaped);
         self.tell(Session { cwd, ..Session::default() }, out);
     }
 
-    /// The head of a file, what follows the list of a document, or something that is not known.
+    /// Reads the head of a file, the members after the list of a document, or an unknown line.
     fn metadata(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         self.close(out);
         let root = doc.root;
-        // A resumed session writes its head again: the session began with the first.
+        // A resumed session writes its head again; the first head holds the start time.
         let again = self.session.known().start.as_ref().and_then(|_| root.get("startTime"));
         let told = facts(root, again.is_none());
         let is_part = matches!(doc.kind, FrameKind::Head | FrameKind::Tail);
@@ -149,13 +149,13 @@ impl GeminiReader {
         out.complete(item);
     }
 
-    /// What changed: facts of the session, or the whole history.
+    /// Reads a `$set` line: session facts, or the whole history.
     fn set(&mut self, root: Val<'_>, set: Val<'_>, out: &mut Events<'_>) {
         if let Some(messages) = set.get("messages").filter(|messages| messages.kind() == Kind::Array) {
             self.tell(facts(set, false), out);
             return self.listed(root, messages, out);
         }
-        // When it was written, and nothing else: the line belongs to the message before it.
+        // A line with only the time of writing belongs to the message before it.
         let updated = set.get("lastUpdated").filter(Val::is_time);
         if set.members().all(|(name, _)| name.is("lastUpdated")) {
             if let Some(updated) = updated {
@@ -175,8 +175,8 @@ impl GeminiReader {
         out.complete(item);
     }
 
-    /// Messages in a list: the history as it is now, or a whole session as the API has it. What is new of it stands within
-    /// a notice that has the line.
+    /// Reads a list of messages: the current history, or a whole session in the API's form. New content goes into a
+    /// notice that keeps the line.
     fn listed(&mut self, root: Val<'_>, messages: Val<'_>, out: &mut Events<'_>) {
         self.close(out);
         let is_history = root.kind() != Kind::Array;
@@ -199,7 +199,7 @@ impl GeminiReader {
         for message in messages.elements().filter(|message| message.kind() == Kind::Object) {
             let message = LoggedMessage::new(message);
             out.within(message.root, |out| self.message(&message, Some(item), out));
-            // A list may have another order than the log.
+            // The list may have a different order than the log.
             last = self.memory.live().find(message.id()).max(last);
         }
         out.complete(item);
@@ -207,24 +207,24 @@ impl GeminiReader {
         self.left = (is_history && left < known).then_some(left);
     }
 
-    /// The conversation went back to before that message.
+    /// Reads a rewind to the position before a message.
     fn rewind(&mut self, to: Val<'_>, out: &mut Events<'_>) {
         self.close(out);
         self.left = None;
         let id = to.note(Field::RewindTo);
-        // Nothing is left if there is no such message.
+        // An unknown message id removes the whole history.
         let left = self.memory.live().find(id.as_str().trim_matches('"')).unwrap_or(0);
         self.back_to(left, out);
     }
 
-    /// Says that the conversation went back, if the history that was written last is shorter than it was.
+    /// Emits a rewind, if the last rewritten history is shorter than before.
     fn went_back(&mut self, out: &mut Events<'_>) {
         let Some(left) = self.left.take() else { return };
         self.close(out);
         self.back_to(left, out);
     }
 
-    /// So many messages count.
+    /// Emits a rewind that keeps the first `left` messages.
     fn back_to(&mut self, left: usize, out: &mut Events<'_>) {
         let live = self.memory.live();
         let last = left.checked_sub(1).and_then(|last| live.get(last));
@@ -233,7 +233,7 @@ impl GeminiReader {
         out.event(&Event::Rewound(Rewind { to, turns: None }));
     }
 
-    /// Finds out what of a message is new.
+    /// Compares a message with the content emitted so far.
     fn look(&mut self, message: &LoggedMessage<'_>) -> MessageNews {
         let (own, memory) = (message.owner(), &mut self.memory);
         let has_id = !own.id.is_empty();
@@ -254,7 +254,7 @@ impl GeminiReader {
                     let key = memory.thought_key(own, subject.as_ref(), &text);
                     (key, has_id && memory.knows(key))
                 }
-                // An empty text is nothing to say.
+                // An empty text has no content to emit.
                 MessagePiece::Part(_, LoggedPart::Text(text)) => (text_key, same_text || text.is("")),
                 MessagePiece::Part(_, LoggedPart::Unknown) => (0, true),
                 MessagePiece::Part(_, LoggedPart::Thought(text)) => {
@@ -278,7 +278,7 @@ impl GeminiReader {
                 MessagePiece::Part(_, LoggedPart::Response(response)) => {
                     let of = Owner::call(response_id(response));
                     let key = memory.value_key(of, SaidOf::Result, "", response.get("response"));
-                    // Where calls have no ids, tools may say the same more than once.
+                    // Without call ids, equal results may belong to different calls.
                     (key, response.has_str("id") && memory.knows(key))
                 }
                 MessagePiece::Result(call) => {
@@ -296,10 +296,10 @@ impl GeminiReader {
         look
     }
 
-    /// Tells a message, or what is new of it; `around` is the notice whose line it stands in.
+    /// Emits a message, or its new pieces; `around` is the notice of the list that holds the message.
     fn message(&mut self, message: &LoggedMessage<'_>, around: Option<ItemId>, out: &mut Events<'_>) {
         let look = self.look(message);
-        // An element of a list that says nothing of itself would not be found again.
+        // A list element without id, time and pieces cannot be identified on the way back.
         let is_named = message.id.is_some_and(|id| id.kind() == Kind::String)
             || message.time.is_some_and(|time| time.is_time())
             || look.pieces > 0;
@@ -315,7 +315,8 @@ impl GeminiReader {
             let place = self.begin(message, &look, author, around, out);
             self.say_pieces(message, &look, Some(place), around, out);
         } else {
-            // What came of calls is known by theirs.
+            // A message of repeated results may be unknown itself, because results are recognised by their calls. The
+            // id of an unknown message stays unclaimed.
             message.id.filter(|_| look.known).note_text(Field::ItemId);
             self.say_pieces(message, &look, None, around, out);
         }
@@ -328,7 +329,7 @@ impl GeminiReader {
         self.usage(message, out);
     }
 
-    /// Goes on with the message that is open, or begins one. Returns its number and that of its next part.
+    /// Continues the open message, or starts a new message. Returns the item and the number of its next part.
     fn begin(
         &mut self,
         message: &LoggedMessage<'_>,
@@ -360,7 +361,7 @@ impl GeminiReader {
             head.model = model.take_text(Field::ItemModel);
         } else {
             let first = message.texts().next();
-            // What a person saw, a person typed.
+            // Only text that the user typed has a display form.
             let typed = message.display.map(|_| Origin::Own);
             head.origin = first.and_then(|text| origin(text.as_escaped())).or(typed);
         }
@@ -378,7 +379,7 @@ impl GeminiReader {
         (item, 0)
     }
 
-    /// Says the pieces of a message that are new, and notes the others.
+    /// Emits the new pieces of a message, and notes the repeated pieces.
     fn say_pieces(
         &mut self,
         message: &LoggedMessage<'_>,
@@ -401,7 +402,7 @@ impl GeminiReader {
             self.memory.learn(key);
             match piece {
                 MessagePiece::Thought(thought) => out.within(thought, |out| say_thought(thought, item, out)),
-                // A result may have more beside it.
+                // Further parts beside the response may belong to the result.
                 MessagePiece::Part(_, LoggedPart::Response(response)) => {
                     let head = result_head(response, None, out);
                     result = out.within(response, |out| {
@@ -433,7 +434,7 @@ impl GeminiReader {
         note_display(message);
     }
 
-    /// What came of a call, and how it went.
+    /// Emits the result of a call, with its status.
     fn say_result(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
         let Some(ToolResults { main, all }) = ToolResults::of(call) else { return };
         let [status, time, display] = call.get_all(["status", "timestamp", "resultDisplay"]);
@@ -458,7 +459,7 @@ impl GeminiReader {
         for part in all.elements() {
             match LoggedPart::of(part) {
                 LoggedPart::Response(other) if Some(other.number()) != response.map(|own| own.number()) => {
-                    // What came of another call, where that was said.
+                    // A repeated result of another call is noted.
                     let of = Owner::call(response_id(other));
                     let key = self.memory.value_key(of, SaidOf::Result, "", other.get("response"));
                     if self.memory.knows(key) {
@@ -479,7 +480,7 @@ impl GeminiReader {
         out.end(said.tail(item, status.take_text(Field::ItemStatus)));
     }
 
-    /// What the program shows on the screen, or a message that is not known.
+    /// Reads a message that the program shows on the screen, or a message of an unknown type.
     fn shown(
         &mut self,
         message: &LoggedMessage<'_>,
@@ -489,7 +490,7 @@ impl GeminiReader {
     ) {
         let own = message.owner();
         if look.known && !look.says_anything() {
-            // It was said before.
+            // The message was emitted before.
             message.id.note_text(Field::ItemId);
             message.pieces().for_each(note);
             return;
@@ -515,7 +516,7 @@ impl GeminiReader {
         out.complete(item);
     }
 
-    /// What a message has used, as far as it is new.
+    /// Emits the new usage of a message.
     fn usage(&mut self, message: &LoggedMessage<'_>, out: &mut Events<'_>) {
         let told = message.tokens.map(|tokens| read_counts(tokens, &TOKENS));
         let told = told.or_else(|| message.usage.map(|usage| read_counts(usage, &USAGE_METADATA)));
@@ -531,7 +532,7 @@ impl GeminiReader {
             increase.filter(|more| more.counts().iter().any(|(_, count)| count.is_some_and(|n| n > 0)));
         let stop = message.finish.note_text(Field::StopReason).map(stop);
         if more.is_some() || stop.is_some() {
-            // The message names the model that answered; no item of the user has it.
+            // The message holds the name of the responding model, and user items have no model.
             let model = message.model.and_then(|model| match model.claimed() {
                 Claim::Free => model.note_text(Field::TurnModel),
                 Claim::Taken(_) | Claim::Noted(_) | Claim::Placed => model.str(),
@@ -553,12 +554,12 @@ fn facts(val: Val<'_>, begins: bool) -> Session<'_> {
     }
 }
 
-/// Whether a piece says nothing.
+/// Whether a piece is an empty text.
 fn is_blank(piece: MessagePiece<'_>) -> bool {
     matches!(piece, MessagePiece::Part(_, LoggedPart::Text(text)) if text.is(""))
 }
 
-/// Notes what has been said before.
+/// Notes a repeated piece.
 fn note(piece: MessagePiece<'_>) {
     let note_call = |call: Val<'_>| {
         call.note_str("id", Field::CallId);
@@ -600,7 +601,7 @@ fn note(piece: MessagePiece<'_>) {
     }
 }
 
-/// Notes a picture that has been said before.
+/// Notes repeated media.
 fn note_media(part: Val<'_>, of: Of) {
     for place in ["inlineData", "fileData"] {
         let Some(place) = part.get(place) else { continue };
@@ -610,7 +611,7 @@ fn note_media(part: Val<'_>, of: Of) {
     }
 }
 
-/// Notes what the person typed, where the content repeats it.
+/// Notes the displayed text if the content repeats it.
 fn note_display(message: &LoggedMessage<'_>) {
     for part in parts_of(message.display) {
         if let LoggedPart::Text(text) = LoggedPart::of(part)
@@ -633,7 +634,7 @@ fn say_thought(thought: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// A call. When and how it ended is told of what came of it, if anything did.
+/// Emits a call. Time and status go to the call's result, if there is a result.
 fn say_call(call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     let alone = ToolResults::of(call).is_none();
     let [time, status] = call.get_all(["timestamp", "status"]).map(|val| val.filter(|_| alone));

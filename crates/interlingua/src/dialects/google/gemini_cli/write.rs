@@ -1,5 +1,5 @@
-//! Items to frames. A frame that was kept comes back byte for byte; a session of another agent becomes a file of lines that
-//! Gemini CLI resumes: a head, and messages with what came of their calls beside each call.
+//! Writes items as frames. Kept frames are restored byte for byte. Another agent's session becomes a file of lines that
+//! Gemini CLI can resume: a head, and messages with each result beside its call.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,19 +18,19 @@ use crate::tape::{Kind, Val};
 
 #[derive(Default)]
 pub(super) struct GeminiForm {
-    /// The item whose lines are given back, and what of it they have had.
+    /// The item whose kept lines are being restored, and the number of its values used so far.
     given: Option<(ItemId, [usize; 5])>,
-    /// A message whose calls wait for what comes of them.
+    /// A message whose calls wait for their results.
     waiting: Option<WaitingMessage>,
 }
 
-/// A message that is held back until its calls are answered: the program wants what came of a call beside it.
+/// A message that is held back until its calls have results, because Gemini CLI expects a result beside its call.
 struct WaitingMessage {
     /// The line up to its calls.
     line: String,
-    /// The calls, each still open.
+    /// The calls, each an open object.
     calls: Vec<String>,
-    /// Those that are not answered, by their ids, and the first one first.
+    /// The calls without results: the indices for each id, in order.
     unanswered: BTreeMap<String, VecDeque<usize>>,
 }
 
@@ -41,11 +41,11 @@ impl LogForm for GeminiForm {
         issuer: issuers::GOOGLE,
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
-        // What came of a call stands beside it, so it must be in the message that is held back.
+        // A result is beside its call, so all calls must be in the message that is held back.
         calls_together: true,
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionCwd, Field::SessionTitle],
         session: &[Field::SessionModel],
-        // A subagent has a session of its own.
+        // A subagent has its own session.
         one_agent: true,
         session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
@@ -95,7 +95,7 @@ impl LogForm for GeminiForm {
             head.put("directories", vec![cwd]);
             log.write(head);
         }
-        // What came of calls that wait belongs to these.
+        // Results go to the waiting calls.
         let mut parts = Vec::new();
         for content in item.blocks() {
             if let GatheredContent::Item(inner) = content
@@ -112,7 +112,7 @@ impl LogForm for GeminiForm {
             return self.answer_line(item, log);
         }
         if item.of() == Of::Message {
-            // Messages within it are its words, too.
+            // Messages within the message are part of its content.
             parts.extend(item.blocks().into_iter().filter_map(|content| match content {
                 GatheredContent::Part(part) => built_part(part),
                 GatheredContent::Item(_) => None,
@@ -125,7 +125,7 @@ impl LogForm for GeminiForm {
             line.put("id", id).put("timestamp", time).literal("type", "user").put("content", parts);
             log.write(line);
         } else if item.head().native_id.is_some() {
-            // All of it stands beside the calls.
+            // All content of the message went to the calls.
             log.lose(Field::ItemId, Reason::NoSlot);
         }
     }
@@ -135,11 +135,11 @@ impl LogForm for GeminiForm {
     }
 }
 
-/// Any text will do; the real one is a hash of the directory.
+/// A placeholder; Gemini CLI writes a hash of the directory, but accepts any text.
 const PROJECT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 impl GeminiForm {
-    /// The values of a message, where its line has them.
+    /// The values of a message for the holes of its line.
     fn message<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         let ItemHead { id: number, native_id, time, model, .. } = item.head();
         let taken = self.given.filter(|(given, _)| given == number).map(|(_, taken)| taken);
@@ -155,7 +155,7 @@ impl GeminiForm {
             set.put_some("memoryScratchpad", data).put_some("lastUpdated", time.as_ref());
             line.put("$set", set).put_some("startTime", time.as_ref());
         }
-        // In the order of the reader.
+        // The same order as in the reader.
         if let Some(thoughts) = kept.get("thoughts") {
             let with_holes = thoughts.elements().filter(|thought| has_hole(*thought));
             line.put("thoughts", list(with_holes.map(|_| thought_values(parts.thought())).collect()));
@@ -175,7 +175,7 @@ impl GeminiForm {
         line
     }
 
-    /// Puts what came of a call beside it, if it waits for that; or else gives it back.
+    /// Adds a result to its waiting call, or returns the result's parts if no call waits.
     fn answer<'g>(
         &mut self,
         result: BuiltResult<'g>,
@@ -192,14 +192,14 @@ impl GeminiForm {
         Vec::new()
     }
 
-    /// Writes the message that waits, if all its calls are answered.
+    /// Writes the waiting message, if all its calls have results.
     fn write_answered(&mut self, log: &mut LogBuilder<'_, '_>) {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.unanswered.is_empty()) {
             self.write_waiting(log);
         }
     }
 
-    /// Writes the message that waits, whatever its calls wait for.
+    /// Writes the waiting message, with or without results.
     fn write_waiting(&mut self, log: &mut LogBuilder<'_, '_>) {
         let Some(WaitingMessage { mut line, calls, .. }) = self.waiting.take() else { return };
         line.push_str(r#","toolCalls":["#);
@@ -214,7 +214,7 @@ impl GeminiForm {
         log.write(Raw::owned(line));
     }
 
-    /// The line of something the assistant says. With calls, it waits.
+    /// Writes the line of an assistant message. A message with calls waits for their results.
     fn answer_line(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         let (mut thoughts, mut calls, mut content) = (Vec::new(), Vec::new(), Vec::new());
         for block in item.blocks() {
@@ -277,7 +277,7 @@ impl GeminiForm {
 }
 
 impl WaitingMessage {
-    /// The first call of that id that is not answered; it is answered now.
+    /// Takes the first call with this id that has no result.
     fn take_call(&mut self, id: &str) -> Option<&mut String> {
         let numbers = self.unanswered.get_mut(id)?;
         let number = numbers.pop_front()?;
@@ -288,7 +288,7 @@ impl WaitingMessage {
     }
 }
 
-/// Adds members to an object that is written and still open; begins it, if nothing is written.
+/// Adds members to an open JSON object, and opens the object if the string is empty.
 fn push_members(open: &mut String, members: &NativeObject<'_>) {
     let mut json = JsonBuffer::default();
     members.write_to(&mut json.hold());
@@ -308,7 +308,7 @@ fn thought_values(thought: Option<GatheredItem<'_>>) -> NativeValue<'_> {
     values.into()
 }
 
-/// The values of a call and of what came of it.
+/// The values of a call and its result.
 fn tool_call<'g>(kept: Val<'_>, parts: &mut ByKind<'g>) -> NativeValue<'g> {
     let has = |name: &str| kept.get(name).is_some_and(has_hole);
     let call = (has("id") || has("name") || has("args")).then(|| parts.call()).flatten();

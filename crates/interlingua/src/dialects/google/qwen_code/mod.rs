@@ -1,4 +1,4 @@
-//! Qwen Code's session logs: one JSON document a line, chained by `parentUuid`, with the parts of Google's APIs.
+//! Qwen Code session logs: one JSON document per line, chained by `parentUuid`, with the parts of Google's APIs.
 
 mod read;
 mod says;
@@ -18,7 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Qwen Code session logs (~/.qwen/projects/…/chats/*.jsonl)",
     detected_by: "lines with `uuid`, `parentUuid` and `sessionId` whose message has `parts`, or with a `systemPayload`",
     flavour_of: None,
-    // It speaks with any provider, and does not say with which.
+    // Qwen Code works with any provider, and its logs do not name the provider.
     issuer: None,
     lineage: Lineage::TreeToLastLine,
     roles: &[RoleSpec {
@@ -64,7 +64,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     if !(has("uuid") && has("parentUuid") && has("sessionId") && line.has_str("type")) {
         return None;
     }
-    // Claude Code's lines have `content` where these have `parts`.
+    // Claude Code lines have `content` in place of `parts`.
     let spoken = line.get("message").is_some_and(|message| message.get("parts").is_some());
     let own =
         spoken || has("systemPayload") || has("provenance") || line.str_or_empty("type") == "tool_result";

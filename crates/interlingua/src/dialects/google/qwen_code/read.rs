@@ -1,5 +1,5 @@
-//! Lines to events. What anyone said is a message, what a tool said a result; every other line is a notice, whatever its
-//! type. Most lines only repeat for the screen what others say.
+//! Reads lines into events. Lines with parts become messages or results; every other line becomes a notice. Most lines
+//! only repeat other lines for the screen.
 
 use super::super::logged::{
     CountNames, LoggedPart, parts_of, read_counts, result_head, say_file, say_more, say_part, say_response,
@@ -16,9 +16,9 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 #[derive(Default)]
 pub(super) struct QwenReader {
     session: SessionNews,
-    /// How long calls took whose results are still to come, by the calls' ids.
+    /// The durations of calls without results so far, by call id.
     durations: Remembered<u64>,
-    /// The response that was told last, and how much it used: the message that it became comes next.
+    /// The id and token counts of the last response; its message follows.
     response: Option<(String, [Option<u64>; 2])>,
     counted: CountedLine,
 }
@@ -54,7 +54,7 @@ impl<'t> QwenLine<'t> {
         Self { root, id, parent, time, kind, subtype, provenance, parts, payload }
     }
 
-    /// Begins an item with what every line says.
+    /// Starts an item with the members that every line has.
     fn begin(&self, mut head: ItemHead<'t>, out: &mut Events<'_>) -> ItemId {
         head.native_id = self.id.take_text(Field::ItemId);
         head.parent = self.parent.take_text(Field::ItemParent);
@@ -62,7 +62,7 @@ impl<'t> QwenLine<'t> {
         out.start(head)
     }
 
-    /// Says something that happened, at the time of the line; the notice of the line has it for its own.
+    /// Emits an event at the time of the line; the time stays free for the line's notice.
     fn happened(&self, event: &Event<'_>, out: &mut Events<'_>) {
         if let Some(time) = self.time.filter(Val::is_time) {
             out.event(&Event::Clock(time.raw()));
@@ -93,7 +93,7 @@ impl Reader for QwenReader {
 }
 
 impl QwenReader {
-    /// What each line repeats about the session.
+    /// Reads the session facts that every line repeats.
     fn session(&mut self, line: &QwenLine<'_>, out: &mut Events<'_>) {
         let [id, cwd, version, branch] = line.root.get_all(["sessionId", "cwd", "version", "gitBranch"]);
         let told = |name: &str, of: &str, field| {
@@ -139,7 +139,7 @@ impl QwenReader {
         }
     }
 
-    /// What a response used. What the screen was told before names the response.
+    /// Emits the usage of a response. A preceding telemetry line with the same counts holds the response id.
     fn used(&mut self, counts: Val<'_>, usage: Usage, model: Option<Str<'_>>, out: &mut Events<'_>) {
         let number = |name| counts.get(name).and_then(|count| count.u64());
         let own = [number("promptTokenCount"), number("candidatesTokenCount")];
@@ -158,7 +158,7 @@ impl QwenReader {
         }
     }
 
-    /// What a tool said; with it stands how it went.
+    /// Reads a tool result, with its status.
     fn result(&mut self, line: &QwenLine<'_>, parts: Val<'_>, out: &mut Events<'_>) {
         let responses = || {
             parts.elements().filter_map(|part| match LoggedPart::of(part) {
@@ -197,7 +197,7 @@ impl QwenReader {
         out.end(tail);
     }
 
-    /// A line that is no part of the conversation, named by its subtype.
+    /// Reads a line outside the conversation as a notice, named by its subtype.
     fn system(&mut self, line: &QwenLine<'_>, out: &mut Events<'_>) {
         let Some(payload) = line.payload.filter(|payload| payload.kind() == Kind::Object) else {
             return notice(line, None, out);
@@ -205,7 +205,7 @@ impl QwenReader {
         match line.subtype.word() {
             "ui_telemetry" => self.telemetry(line, payload, out),
             "rewind" => {
-                // The line hangs on the last one that still counts.
+                // The parent of a rewind line is the last live line.
                 let target = payload.note_str("targetUuid", Field::RewindTo);
                 let to = target.or_else(|| line.parent.and_then(|parent| parent.str()));
                 line.happened(&Event::Rewound(Rewind { to, turns: None }), out);
@@ -244,15 +244,15 @@ impl QwenReader {
                 out.complete(item);
             }
             "slash_command" => notice(line, payload.get("outputHistoryItems"), out),
-            // What the person typed stands in the message itself.
+            // The message itself holds the text that the user typed.
             "at_command" => notice(line, payload.get("filesRead"), out),
             "custom_title" | "parent_session" => notice(line, None, out),
             _ => notice(line, Some(payload), out),
         }
     }
 
-    /// What the screen was told. It repeats what other lines say, but for how long a call took, who allowed it, and which
-    /// response a message is.
+    /// Reads a telemetry line. It repeats other lines, except for the duration of a call, the permission decision, and
+    /// the id of a response.
     fn telemetry(&mut self, line: &QwenLine<'_>, payload: Val<'_>, out: &mut Events<'_>) {
         let Some(event) = payload.get("uiEvent") else { return notice(line, None, out) };
         let name = event.get("event.name").and_then(|name| name.str()).unwrap_or_default();
@@ -261,7 +261,7 @@ impl QwenReader {
                 let decision = match event.str_or_empty("decision") {
                     "accept" | "modify" => Some(Decision::Accept),
                     "reject" => Some(Decision::Reject(None)),
-                    // Nobody was asked.
+                    // No permission was requested.
                     _ => None,
                 };
                 if let Some(took) = event.note_u64("duration_ms", Field::ResultDuration) {
@@ -285,7 +285,7 @@ impl QwenReader {
                     );
                 }
             }
-            // The message of a helper of the program stands in no line.
+            // Responses of internal helpers have no message line.
             "api_response" if event.get("subagent_id").is_none() => {
                 let number = |name| event.get(name).and_then(|count| count.u64());
                 let own = [number("input_token_count"), number("output_token_count")];
@@ -324,7 +324,7 @@ impl QwenReader {
     }
 }
 
-/// A line that is no part of the conversation, named by its subtype or its type, and what it tells.
+/// Emits a line outside the conversation as a notice with `data`, named by its subtype or type.
 fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut Events<'_>) {
     let subtype = line.subtype.note_text(Field::NoticeType);
     let data = data.filter(|data| !data.is_null());
@@ -343,7 +343,7 @@ fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Whose words a line of the user holds.
+/// The origin of a user line.
 fn origin(line: &QwenLine<'_>, parts: Val<'_>) -> Option<Origin> {
     let (origin, mark) = match (line.subtype.word(), line.provenance.word()) {
         ("mid_turn_user_message" | "realtime_message", _) => (Origin::Own, line.subtype),
@@ -356,13 +356,13 @@ fn origin(line: &QwenLine<'_>, parts: Val<'_>) -> Option<Origin> {
     Some(origin)
 }
 
-/// A command of the program, by how it begins.
+/// The origin of a message by its first words: the session context comes from the harness.
 fn command(parts: Val<'_>) -> Option<Origin> {
     let first = parts_of(Some(parts)).next()?.get("text")?.str()?;
     first.as_escaped().starts_with("<session_context>").then_some(Origin::Harness)
 }
 
-/// Notes what the screen showed, where the message says it.
+/// Notes the displayed text if the message repeats it.
 fn note_display(line: &QwenLine<'_>, parts: Val<'_>) {
     let shown = line.payload.and_then(|payload| payload.get("displayText"));
     let is_said = |shown: &Val<'_>| {

@@ -1,4 +1,4 @@
-//! What a line of Qwen Code can say of another agent's session. A line that was kept says everything.
+//! The fields that a Qwen Code log supports for another agent's session. A kept line restores all fields.
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};

@@ -1,5 +1,5 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes lines that Qwen Code
-//! resumes, in the folder of the directory they name.
+//! Writes items as lines. Kept lines are restored byte for byte. Another agent's session becomes lines that Qwen Code
+//! can resume, in the folder of the directory that they name.
 
 use super::super::logged::{BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought};
 use crate::json::Str;
@@ -10,7 +10,7 @@ use crate::log::{
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, Of, Origin, Part};
 use crate::tape::{Kind, Val};
 
-/// The version whose resume was tried.
+/// The version with which resuming was tested.
 const VERSION: &str = "0.24.4";
 
 pub(super) struct QwenForm;
@@ -23,7 +23,7 @@ impl LogForm for QwenForm {
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
         calls_together: true,
         chained: true,
-        // The program follows one chain, from the last line.
+        // Qwen Code follows a single chain, from the last line.
         one_agent: true,
         session: &[Field::SessionId, Field::SessionCwd, Field::SessionBranch, Field::SessionModel],
         session_ids: SessionIds::EarlyUuid,
@@ -58,7 +58,7 @@ impl LogForm for QwenForm {
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
-        // What came of calls has lines of its own, before what the user says beside it.
+        // Results get their own lines, before the line with the user's other content.
         let mut lines = Vec::new();
         let mut parts = Vec::new();
         for content in item.blocks() {
@@ -107,7 +107,7 @@ impl LogForm for QwenForm {
     }
 }
 
-/// What a line is, and what it has beyond what every line has.
+/// The type of a line, and the members that not every line has.
 struct Rest<'g> {
     kind: &'static str,
     members: NativeObject<'g>,
@@ -149,7 +149,7 @@ fn result_line<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Rest
     Rest { kind: "tool_result", members }
 }
 
-/// What the places of a payload are filled with: all of it, or the member that was taken.
+/// The values for the holes of a payload: the whole payload, or the member that was taken.
 fn payload_values<'g>(item: GatheredItem<'g>, kept: Val<'_>) -> Option<NativeValue<'g>> {
     let value = |part: &'g Part<'static>| -> Option<NativeValue<'g>> {
         match part {

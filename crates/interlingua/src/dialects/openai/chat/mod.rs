@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: requests, whole responses and errors, streams. Also what most other vendors speak.
+//! OpenAI Chat Completions: requests, whole responses, errors and streams. Most other vendors implement the same API.
 
 mod places;
 mod read;
@@ -66,7 +66,7 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// The models on offer.
+/// The model list.
 pub(in super::super) static MODELS: ListWords = ListWords {
     list: "data",
     id_prefix: "",
@@ -78,7 +78,7 @@ pub(in super::super) static MODELS: ListWords = ListWords {
     otherwise: &[(Field::ModelTime, "0"), (Field::ModelOwner, "\"unknown\"")],
 };
 
-// What the dialects of its flavours are made of.
+// Readers and writers of a flavour, for the flavours' dialects.
 
 pub(in super::super) fn read_request(flavour: &'static Flavour) -> Box<dyn Reader> {
     Box::new(read::request::ChatRequestReader(flavour))
@@ -104,51 +104,51 @@ pub(in super::super) fn write_stream(flavour: &'static Flavour, options: &Option
     Box::new(AnswerWriter::new(write::Chunks::new(flavour), options))
 }
 
-/// A way in which a vendor speaks this dialect.
+/// A vendor's variant of the Chat Completions dialect.
 pub(in super::super) struct Flavour {
-    /// What servers take.
+    /// The fields and forms that servers support.
     pub(in super::super) backend: &'static Profile,
-    /// What clients take of a whole response.
+    /// The fields and forms that clients support in a whole response.
     pub(in super::super) client: &'static Profile,
-    /// What they take of a stream.
+    /// The fields and forms that clients support in a stream.
     pub(in super::super) stream_client: &'static Profile,
-    /// The name of reasoning in an answer.
+    /// The name of the reasoning member in a response.
     pub(in super::super) reasoning: &'static str,
-    /// Where signatures and encrypted state stand.
+    /// The member for signatures and encrypted state.
     pub(in super::super) state: StatePlace,
-    /// How thinking is asked for.
+    /// The request member that enables thinking.
     pub(in super::super) thinking: ThinkingMember,
-    /// Whether a message with calls and no text has no content at all.
+    /// Whether a message with calls and no text omits `content`.
     pub(in super::super) omits_content: bool,
-    /// Whether an answer says what it cites.
+    /// Whether a response may hold citations.
     pub(in super::super) cites: bool,
-    /// Whether films, and files that the vendor holds, have a place.
+    /// Whether messages may hold films, and files in the vendor's file store.
     pub(in super::super) films: bool,
-    /// The mark for the cache of a part, as it is written, where it stands on the message instead.
+    /// The written cache mark of a part, for a vendor whose cache mark is on the message instead.
     pub(in super::super) message_mark: Option<&'static str>,
 }
 
-/// Where signatures and encrypted state stand.
+/// The member for signatures and encrypted state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum StatePlace {
-    /// In `reasoning_details`, an entry each.
+    /// `reasoning_details`, with one entry per state.
     Details,
-    /// In `reasoning_opaque`, one for the message.
+    /// `reasoning_opaque`, with one string per message.
     Opaque,
 }
 
-/// How thinking is asked for, beside `reasoning_effort`.
+/// The request member that enables thinking, beside `reasoning_effort`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum ThinkingMember {
-    /// In no other way.
+    /// No other member.
     Effort,
-    /// By `thinking`, which switches it on or off.
+    /// `thinking`, an on/off switch.
     Switch,
-    /// By `thinking_budget`.
+    /// `thinking_budget`, a number of tokens.
     Budget,
 }
 
-/// As OpenAI does.
+/// OpenAI's own flavour.
 static CHAT: Flavour = Flavour {
     backend: &BACKEND,
     client: &CLIENT,
@@ -162,16 +162,16 @@ static CHAT: Flavour = Flavour {
     message_mark: None,
 };
 
-/// What a server takes.
+/// The profile of servers.
 pub(in super::super) static BACKEND: Profile = Profile {
     vendor: &OPENAI_CHAT,
     says: says::request,
     settings: settings::SETTINGS,
     cache: &CACHE,
     stops: &STOPS,
-    // A client gives back whatever id it got; only servers have a limit.
+    // A client returns every id unchanged; only servers limit ids.
     answer_ids: NameRule::ANY,
-    // A server that speaks this dialect issues no state.
+    // Servers of this dialect issue no opaque state.
     opaque: OpaquePolicy::Withhold { unless: None },
     refusals: Refusals::Apart,
     arguments: ArgumentForm::Text,
@@ -184,37 +184,37 @@ pub(in super::super) static BACKEND: Profile = Profile {
     own_tools: &[],
 };
 
-/// What its clients take of a whole response.
+/// The profile of clients for a whole response.
 pub(in super::super) static CLIENT: Profile =
     Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
 
-/// What they take of a stream, whose deltas are typed for functions only.
+/// The profile of clients for a stream, whose deltas have types for functions only.
 static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT };
 
-/// A mark for the cache.
+/// The cache mark.
 pub(super) const CACHE: CacheWords =
     CacheWords { name: "prompt_cache_breakpoint", kind: ("mode", "explicit"), lifetimes: &["30m", "12h"] };
 
-/// The same in the form that gateways in front of other providers take.
+/// The cache mark of gateways in front of other providers.
 const CACHE_CONTROL: CacheWords =
     CacheWords { name: "cache_control", kind: ("type", "ephemeral"), lifetimes: &["5m", "1h"] };
 
-/// The same on a whole message, as Copilot has it.
+/// Copilot's cache mark, which is on a whole message.
 pub(in super::super) const COPILOT_CONTROL: CacheWords =
     CacheWords { name: "copilot_cache_control", kind: ("type", "ephemeral"), lifetimes: &[] };
 
-/// The words of `role`. A result has `tool` written beside its id.
+/// The values of `role`. For a result, `tool` is written together with the call id.
 const ROLES: Words<Author> = Words(&[
     (Author::User, "user"),
     (Author::Assistant, "assistant"),
     (Author::Tool, "tool"),
     (Author::System, "system"),
     (Author::Developer, "developer"),
-    // The way of 2023, without ids.
+    // The role of results in 2023, without ids.
     (Author::Tool, "function"),
 ]);
 
-/// The words of `finish_reason`.
+/// The values of `finish_reason`.
 static STOPS: StopWords = StopWords {
     words: Words(&[
         (StopClass::End, "stop"),
@@ -223,7 +223,7 @@ static STOPS: StopWords = StopWords {
         (StopClass::MaxTokens, "length"),
         (StopClass::Filter, "content_filter"),
         (StopClass::Error, "error"),
-        // Words of other servers.
+        // Values of other servers.
         (StopClass::MaxTokens, "max_tokens"),
         (StopClass::MaxTokens, "model_length"),
         (StopClass::End, "eos"),
@@ -233,7 +233,7 @@ static STOPS: StopWords = StopWords {
     nearest: Words(&[(StopClass::ContextFull, "length"), (StopClass::Refusal, "content_filter")]),
 };
 
-/// The words of `error.type` and `error.code`.
+/// The values of `error.type` and `error.code`.
 pub(super) static ERRORS: ErrorWords = ErrorWords {
     rows: &[
         (FailureClass::InvalidRequest, "invalid_request_error", None),
@@ -254,8 +254,8 @@ pub(super) static ERRORS: ErrorWords = ErrorWords {
     more: Words(&[]),
 };
 
-/// How sure it is that a document with messages is a request of this API: what only it has counts, and without any of that
-/// what all have.
+/// The score of a document with messages as a Chat Completions request. Members that only this API has count most;
+/// without them, members that all chat APIs share count.
 fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
     let is = |name: &str, kind: Kind| doc.has_kind(name, kind);
     let parts = ["image_url", "input_audio", "file", "video_url", "document_url"];
@@ -283,7 +283,7 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
         is("stop", Kind::String) || is("stop", Kind::Array) || is("user", Kind::String),
         is("tool_choice", Kind::String),
     ];
-    // A list of messages alone may be anything: a line of a set that a model is trained with, say.
+    // A list of messages alone is weak evidence: it may be a line of a training set.
     let asks = is("model", Kind::String)
         || is("stream", Kind::Bool)
         || is("temperature", Kind::Number)
@@ -293,7 +293,7 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> u32 {
     strong.into_iter().map(|seen| if seen { 9 } else { 0 }).sum::<u32>().max(common)
 }
 
-/// Judges a document of any flavour.
+/// Detects a document of any flavour.
 pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     if let Some(messages) = wire::conversation(doc) {
@@ -316,14 +316,14 @@ pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         return match (has("message"), has("delta")) {
             (true, _) if !stream => Some((Role::Response, 8)),
             (_, true) => Some((Role::Stream, 8)),
-            // The first or the last chunk of a stream.
+            // The first or last chunk of a stream.
             _ if stream && choices.kind() == Kind::Array => Some((Role::Stream, 4)),
             _ => None,
         };
     }
     let role = if stream { Role::Stream } else { Role::Response };
     if let Some(error) = doc.get("error").filter(|_| doc.get("type").is_none()) {
-        // Every server says so that something failed; one that says nothing else may well be this.
+        // Every server reports errors in an `error` member. A document with no other member is likely from this API.
         let score = match doc.members().count() {
             _ if error.kind() == Kind::Object => 5,
             1 => 4,
@@ -331,7 +331,7 @@ pub(in super::super) fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         };
         return (error.kind() == Kind::String || error.has_str("message")).then_some((role, score));
     }
-    // What servers built with FastAPI say of a request that they cannot read.
+    // The error body of FastAPI servers for an invalid request.
     let detail = doc.get("detail").filter(|_| doc.members().count() == 1)?;
     let is_error = detail.kind() == Kind::String || detail.elements().any(|one| one.get("msg").is_some());
     is_error.then_some((role, 4))

@@ -1,19 +1,19 @@
-//! Where thoughts stand in a message, which has one string of content and one list of calls: a thought may stand between any
-//! two of them, or inside the string.
+//! Positions of thoughts in a message. A message has one content string and one list of calls; a thought may be between
+//! any two of these, or inside the string.
 
 use crate::json::Str;
 use crate::model::{Field, Opaque, OpaqueKind, Words, issuers};
 use crate::tape::Val;
 
-/// The members of an entry of `reasoning_details` that say where it stands among the texts and calls of its message. They
-/// are ours.
+/// Members of a `reasoning_details` entry that hold its position among the texts and calls of the message. Both members
+/// are ours, not the API's.
 pub(super) const AFTER_CHARACTERS: &str = "after_characters";
 pub(super) const AFTER_CALLS: &str = "after_calls";
 
-/// Where a thought stands.
+/// The position of a thought in its message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThoughtPlace {
-    /// So many characters of content stand before it.
+    /// The number of content characters before the thought.
     pub(super) characters: u64,
     pub(super) calls: u64,
 }
@@ -24,46 +24,47 @@ impl ThoughtPlace {
         Self { characters: count(AFTER_CHARACTERS), calls: count(AFTER_CALLS) }
     }
 
-    /// It was taken at its word.
+    /// Notes the position members of an entry that was read at its position.
     pub(super) fn note(entry: Val<'_>) {
         entry.note_u64(AFTER_CHARACTERS, Field::Structure);
         entry.note_u64(AFTER_CALLS, Field::Structure);
     }
 }
 
-/// A thought as `reasoning_opaque` says it, which is one string for a whole message: where it stands, how much of the
-/// message's one text of reasoning is its own, and its state.
+/// A thought in `reasoning_opaque`, which is one string per message: the thought's position, the length of its share of
+/// the message's reasoning text, and its state.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PackedThought<'a> {
     pub(super) place: ThoughtPlace,
-    /// Characters of its text.
+    /// The number of characters of its text.
     pub(super) characters: u64,
     pub(super) state: Option<Opaque<'a>>,
 }
 
-/// How state of another issuer begins, with its name, where there is one.
+/// Prefix of another issuer's encrypted state; the issuer's name follows.
 const ENCRYPTED: &str = "interlingua:";
-/// The same if the state is a signature.
+/// Prefix of another issuer's signature; the issuer's name follows.
 const SIGNATURE: &str = "interlingua-signature:";
-/// How a list of thoughts begins. They are parted by `;`, their facts by `,`: characters and calls before it, characters of
-/// its own, and then, if there is state, its kind, its issuer and itself.
+/// Prefix of a list of thoughts. `;` separates thoughts and `,` separates their values: characters before, calls
+/// before, characters of its own, and, for a thought with state, the state's kind, issuer and value.
 const LIST: &str = "interlingua-thoughts:";
 
-/// The words of a list for the kinds of state.
+/// The names of the state kinds in a list.
 const KINDS: Words<OpaqueKind> =
     Words(&[(OpaqueKind::Signature, "signature"), (OpaqueKind::Encrypted, "encrypted")]);
 
-/// The letters that part things in a list, and what stands for them inside of a thing.
+/// The separators in a list, with their escapes inside a value.
 const PARTING: [(&str, &str); 3] = [("%", "%25"), (";", "%3B"), (",", "%2C")];
 
-/// What `reasoning_opaque` says of the thoughts of a message, if anything has to be said.
+/// The value of `reasoning_opaque` for the thoughts of a message, or `None` if there is no state and no position to
+/// write.
 pub(super) fn pack(thoughts: &[PackedThought<'_>]) -> Option<Str<'static>> {
     let come_first = thoughts.iter().all(|thought| thought.place == ThoughtPlace::default());
     match thoughts {
         [] => None,
-        // The text of the message is all of its text.
+        // The thought owns the whole reasoning text of the message.
         [thought] if come_first => thought.state.as_ref().map(pack_one),
-        // A summary, and the state that it sums up.
+        // A summary, followed by the encrypted state of the same thought.
         [PackedThought { state: None, .. }, PackedThought { state: Some(state), characters: 0, .. }]
             if come_first && state.kind == OpaqueKind::Encrypted =>
         {
@@ -102,9 +103,9 @@ fn pack_one(state: &Opaque<'_>) -> Str<'static> {
     Str::escaped(&format!("{mark}{}:{}", issuer.as_escaped(), value.as_escaped())).into_owned()
 }
 
-/// What `reasoning_opaque` is.
+/// The content of a `reasoning_opaque` string.
 pub(super) enum PackedState<'a> {
-    /// The one state of a message.
+    /// The single state of a message.
     One {
         kind: Option<OpaqueKind>,
         issuer: &'a str,
@@ -113,7 +114,7 @@ pub(super) enum PackedState<'a> {
     List(Vec<PackedThought<'a>>),
 }
 
-/// Undoes [`pack`]. A list that somebody changed is none.
+/// Undoes [`pack`]. Returns `None` for a damaged list.
 pub(super) fn unpack(escaped: &str) -> Option<PackedState<'_>> {
     if let Some(list) = escaped.strip_prefix(LIST) {
         return list.split(';').map(unpack_thought).collect::<Option<_>>().map(PackedState::List);
@@ -144,7 +145,8 @@ fn unpack_thought(thought: &str) -> Option<PackedThought<'_>> {
     Some(PackedThought { place, characters, state })
 }
 
-/// A fact of a list with its parting letters, borrowed if it has none, so that its place in the document is known.
+/// A value of a list with its escapes undone. A value without escapes stays borrowed, so that its position in the
+/// document is known.
 fn whole(fact: &str) -> Str<'_> {
     if !fact.contains('%') {
         return Str::escaped(fact);
@@ -154,7 +156,7 @@ fn whole(fact: &str) -> Str<'_> {
     Str::escaped(&parted).into_owned()
 }
 
-/// How many characters an escaped text has.
+/// The number of characters in an escaped text.
 pub(super) fn characters(escaped: &str) -> u64 {
     if escaped.is_ascii() && !escaped.contains('\\') {
         return escaped.len() as u64;
@@ -167,7 +169,7 @@ pub(super) fn characters(escaped: &str) -> u64 {
     count
 }
 
-/// Where in an escaped text so many characters end, if it has them.
+/// The byte offset after the first `characters` characters of an escaped text, if the text is long enough.
 pub(super) fn byte_of(escaped: &str, characters: u64) -> Option<usize> {
     let mut byte = 0;
     for _ in 0..characters {
@@ -176,7 +178,7 @@ pub(super) fn byte_of(escaped: &str, characters: u64) -> Option<usize> {
     Some(byte)
 }
 
-/// How many bytes the first character of an escaped text has.
+/// The length in bytes of the first character of an escaped text.
 fn first_character(escaped: &str) -> Option<usize> {
     let first = escaped.chars().next()?;
     if first != '\\' {
@@ -187,7 +189,7 @@ fn first_character(escaped: &str) -> Option<usize> {
         u32::from_str_radix(digits, 16).ok()
     };
     let length = match (unit(0), unit(6)) {
-        // Two halves of one character.
+        // A surrogate pair is one character.
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
         (Some(_), _) => 6,
         (None, _) => 2,

@@ -1,10 +1,10 @@
-//! What requests and answers of the Chat Completions API say of each field of the model.
+//! The fields that requests and responses of the Chat Completions API support.
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, citations};
 use crate::wire::says::{ANSWERED, CALLED, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
-/// A request.
+/// The fields of a request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(in super::super) const fn request(field: Field) -> Says {
     match field {
@@ -67,7 +67,7 @@ pub(in super::super) const fn request(field: Field) -> Says {
         Field::ResultIsError => {
             Says::Less("a failed result begins with `[tool error]`; that it went well is not said")
         }
-        // A backend gets no state that it did not issue, and this API issues none.
+        // A backend receives only state that it issued, and this API issues none.
         Field::Signature | Field::Encrypted | Field::Issuer => {
             Says::Less("only to a server that asks their issuer, as OpenRouter does")
         }
@@ -79,13 +79,13 @@ pub(in super::super) const fn request(field: Field) -> Says {
         | Field::ReasoningMode
         | Field::ReasoningVisibility
         | Field::SettingsCache => Says::No(Reason::NoSlot),
-        // Only an answer cites.
+        // Only responses hold citations.
         citations!() => Says::No(Reason::NoSlot),
         kit_in_request!() => in_request(field),
     }
 }
 
-/// An answer, whole or as a stream.
+/// The fields of a response, whole or streamed.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(in super::super) const fn answer(field: Field) -> Says {
     match field {

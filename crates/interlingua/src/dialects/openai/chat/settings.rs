@@ -1,4 +1,4 @@
-//! The settings of a request, read and written.
+//! Reads and writes the settings of a request.
 
 use super::super::items::{GrammarForm, write_grammar};
 use super::{CACHE_CONTROL, Flavour, ThinkingMember};
@@ -19,10 +19,10 @@ use crate::wire::settings::{
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
-/// Settings that are one value.
+/// Settings with a single value.
 pub(in super::super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
-    // The second is the name of 2023.
+    // The second name is that of 2023.
     Setting {
         names: &["max_completion_tokens", "max_tokens"],
         field: Field::MaxTokens,
@@ -40,7 +40,7 @@ pub(in super::super) const SETTINGS: &[Setting] = &[
         field: Field::PresencePenalty,
         how: SettingForm::Between(-2.0, 2.0),
     },
-    // The others are Mistral's name, and a setting that OpenAI's own server does not have.
+    // OpenAI's own server has no `top_k`; `random_seed` is Mistral's name.
     Setting { names: &["top_k"], field: Field::TopK, how: SettingForm::AsIs },
     Setting { names: &["seed", "random_seed"], field: Field::Seed, how: SettingForm::AsIs },
     Setting { names: &["logprobs"], field: Field::Logprobs, how: SettingForm::AsIs },
@@ -61,20 +61,20 @@ pub(in super::super) const SETTINGS: &[Setting] = &[
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::ShortId(64) },
 ];
 
-/// The types of tools.
+/// The values of a tool's `type`.
 const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKind::FreeText, "custom")]);
 
-/// The words of `tool_choice`.
+/// The values of `tool_choice`.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "required" };
 
-/// Reads the settings.
+/// Reads the settings of a request.
 pub(super) fn read<'t>(root: Val<'t>, flavour: &Flavour) -> Request<'t> {
     note_blanks(root);
     let mut request = settings::read(root, flavour.backend);
     if let Some(options) = root.get("stream_options").filter(|_| request.stream == Some(true)) {
         request.stream_usage = options.take_bool("include_usage", Field::StreamUsage);
     }
-    // The words of 2023 say the same, in fewer ways.
+    // The members of 2023, `functions` and `function_call`, have the same meaning and fewer options.
     let list = |name| root.get(name).into_iter().flat_map(|list: Val<'_>| list.elements());
     let of_2023 = |inner| named(inner, CallKind::Function);
     request.tools = list("tools")
@@ -95,12 +95,13 @@ pub(super) fn read<'t>(root: Val<'t>, flavour: &Flavour) -> Request<'t> {
     if may_call(request.tool_choice.as_ref(), &request.tools) {
         request.parallel_calls = root.take_bool("parallel_tool_calls", Field::ParallelCalls);
     }
-    // Last, because a writer that has no word for it looks for the last claim.
+    // The format is read last, because a writer that does not support it looks for the last claim.
     request.format = root.get("response_format").and_then(format);
     request
 }
 
-/// How to think. OpenAI has an effort; gateways and other vendors have a switch, a budget, or an object with both.
+/// Reads the reasoning settings. OpenAI has an effort; gateways and other vendors have a switch, a budget, or an object
+/// with both.
 fn reasoning(root: Val<'_>) -> Reasoning<'_> {
     let mut asked =
         Reasoning { effort: root.take_str("reasoning_effort", Field::Effort), ..Reasoning::default() };
@@ -143,10 +144,10 @@ fn reasoning(root: Val<'_>) -> Reasoning<'_> {
     asked
 }
 
-/// The search that some models do by themselves.
+/// The request member for models with built-in web search.
 const WEB_SEARCH: &str = "web_search_options";
 
-/// Search as a tool: its options are the tool's settings.
+/// Reads web search as a tool; the search options become the tool's configuration.
 fn web_search(options: Val<'_>) -> Tool<'_> {
     let config: Vec<_> =
         options.members().map(|(name, value)| (name, value.take(Field::ToolConfig))).collect();
@@ -161,7 +162,7 @@ fn web_search(options: Val<'_>) -> Tool<'_> {
     }
 }
 
-/// A tool without `type` is a function. Kinds we do not know stay where they are, whatever they hold.
+/// Reads a tool. A tool without `type` is a function. Unknown tool types stay unclaimed.
 fn read_tool<'t>(tool: Val<'t>, flavour: &Flavour) -> Option<Tool<'t>> {
     let word = tool.get("type").and_then(|kind| kind.str()).unwrap_or(Str::escaped("function"));
     if let Some(own) = flavour.backend.own_type(&word) {
@@ -198,7 +199,7 @@ fn named(inner: Val<'_>, kind: CallKind) -> Option<Tool<'_>> {
     })
 }
 
-/// The names of the tools that may be used.
+/// The names of the allowed tools.
 fn allowed_tools<'t>(allowed: Val<'t>, tools: &[Tool<'_>]) -> Vec<Str<'t>> {
     let mut names = Vec::new();
     let offered = OfferedTools::of(tools);
@@ -213,14 +214,14 @@ fn allowed_tools<'t>(allowed: Val<'t>, tools: &[Tool<'_>]) -> Vec<Str<'t>> {
     names
 }
 
-/// Which of the tools that we know to use; a choice among others stays where it is.
+/// Reads the tool choice. A choice that names an unknown tool stays unclaimed.
 fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
     if let Some(word) = choice.str().filter(|_| !tools.is_empty()) {
-        // Mistral's word, and Anthropic's, for it.
+        // The value `any` of Mistral and Anthropic.
         let any = Some(ToolChoice::Required).filter(|_| word.is("any"));
         return CHOICES.read(&word).or(any).inspect(|_| _ = choice.note(Field::ToolChoice));
     }
-    // `function_call` has the name itself.
+    // `function_call` holds the name directly.
     let (kind, inner) = match (choice.get("function"), choice.get("custom")) {
         (Some(inner), _) => ("function", inner),
         (None, Some(inner)) => ("custom", inner),
@@ -254,12 +255,12 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
     Some(parsed)
 }
 
-/// Opens the request and writes everything before the first message.
+/// Opens the request and writes every member before the messages.
 pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, flavour.backend, takes, out);
     if request.stream == Some(true) {
-        // Every other API gives it unasked.
+        // Every other API streams usage by default.
         let wanted = request.stream_usage.unwrap_or_else(|| {
             out.ledger.note("usage in the stream asked for");
             true
@@ -274,7 +275,7 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
         out.json.key("reasoning_effort").literal(effort);
     }
     write_thinking(&request.reasoning, &thinking, flavour, takes, out);
-    // The options of a search stand beside the tools.
+    // Search options are a member beside `tools`.
     let without_search;
     let request = match request.tools.iter().find(|tool| is_search(tool)) {
         Some(search) if takes.takes(Field::ToolService) && flavour.backend.own_tools.is_empty() => {
@@ -333,7 +334,7 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
     out.json.opt_bool("parallel_tool_calls", parallel).key("messages").array();
 }
 
-/// What asks for thinking beside the effort.
+/// Writes the thinking members beside the effort.
 fn write_thinking(
     asked: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
@@ -410,7 +411,7 @@ fn write_tool(
     if tool.vendor_type.is_some() {
         return write_own(tool, profile, out);
     }
-    // Marks for the cache have no place, as the table says.
+    // Cache marks of tools have no field in this API; the table lists them as lost.
     #[rustfmt::skip]
     let Tool {
         kind, vendor_type: _, name: _, description, schema, strict, config: _, service: _, namespace: _,
@@ -441,16 +442,16 @@ fn write_tool(
     out.json.opt_bool("strict", *strict).end_object().end_object();
 }
 
-/// The schema of a tool that takes plain text, where tools take objects.
+/// The schema of a free-text tool for servers whose tools take only objects.
 const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
 
-/// The word for a sort of tool.
+/// The `type` value of a tool.
 fn tool_word(kind: CallKind, profile: &Profile) -> &'static str {
     let word = TOOLS.word(kind).filter(|_| profile.free_text == FreeText::Native);
     word.unwrap_or("function")
 }
 
-/// Writes one of the vendor's own tools.
+/// Writes a tool that the vendor itself provides.
 fn write_own(tool: &Tool<'_>, profile: &Profile, out: &mut Target<'_>) {
     let Some((kind, name)) = profile.own_tool(tool) else { return };
     let is_own = tool.vendor_type.as_ref().is_some_and(|own| *own == kind);

@@ -1,4 +1,4 @@
-//! Calls and their results.
+//! Tool calls and tool results.
 
 use super::outcome::say_files;
 use super::read::{CodexReader, Payload, begin, tail};
@@ -13,7 +13,7 @@ use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Limits, Member as _, TapeBuf, Val, WantedNames};
 
 impl CodexReader {
-    /// Reads a call or its result; `false` if it is neither.
+    /// Reads a tool call or a tool result; returns `false` for any other item type.
     pub(super) fn tool(
         &mut self,
         payload: Payload<'_>,
@@ -32,7 +32,7 @@ impl CodexReader {
             self.read_picture(payload, within, out);
             return true;
         }
-        // Tools the vendor trained have no name but their type.
+        // Tools that the vendor trained are named by the item type only.
         let Some((kind, name)) = call_of(word) else { return false };
         let [call_id, namespace, own_name, input, action, arguments] = payload.val.find(&WANTED);
         payload.kind.note_text(Field::CallKind);
@@ -106,7 +106,8 @@ impl CodexReader {
         });
     }
 
-    /// A picture that the provider made: call and result in one, so both lie within a message of the assistant.
+    /// Reads a picture that the provider made. The item is both call and result, so both go into a message of the
+    /// assistant.
     fn read_picture(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut Events<'_>) {
         payload.kind.note_text(Field::CallKind);
         let mut head = self.head(ItemKind::Message, Author::Assistant, out);
@@ -135,7 +136,7 @@ impl CodexReader {
     }
 }
 
-/// Reads arguments, which Codex writes as JSON in a string. The memory is used again.
+/// Parses call arguments, which Codex writes as JSON in a string. The buffers are reused between calls.
 #[derive(Default)]
 pub(super) struct Arguments {
     plain: String,
@@ -145,13 +146,13 @@ pub(super) struct Arguments {
 impl Arguments {
     pub(super) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Events<'_>) {
         let Some(text) = arguments.str() else {
-            // A hole could not tell an object from a string, so an object also stays where it is.
+            // A hole cannot distinguish an object from a string, so an object also stays in the line.
             return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::CallArgs))));
         };
         self.plain.clear();
         text.decode_into(&mut self.plain);
         let exact = has_plain_escapes(text.as_escaped()) || Str::plain(&self.plain) == text;
-        // What decoding had to replace is not the same JSON any more.
+        // A replacement character from decoding means that the JSON has changed.
         let sound = exact || !self.plain.contains(char::REPLACEMENT_CHARACTER);
         let limits = Limits { depth: 100, ..Limits::default() };
         let object = self.plain.starts_with('{') && self.plain.ends_with('}');
@@ -159,14 +160,14 @@ impl Arguments {
             arguments.claim(Claim::Taken(Field::CallArgs));
             return out.delta(item, 0, Part::Args(Args::Text(text)));
         }
-        // Another spelling of the same text cannot be made again from the value.
+        // The value cannot restore a string with unusual escapes, so that string also stays in the line.
         let claim = if exact { Claim::Taken(Field::CallArgs) } else { Claim::Noted(Field::CallArgs) };
         arguments.claim(claim);
         out.delta(item, 0, Part::Args(Args::Json(Raw::new(&self.plain))));
     }
 }
 
-/// Whether every escape is of the sort that everyone writes: then escaping the plain text gives this very text again.
+/// Whether a string contains only common escapes, so that escaping the decoded text restores the same bytes.
 fn has_plain_escapes(escaped: &str) -> bool {
     let mut rest = escaped.as_bytes();
     while let Some(at) = memchr::memchr(b'\\', rest) {

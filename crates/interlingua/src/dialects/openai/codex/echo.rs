@@ -1,16 +1,17 @@
-//! What the model said is written twice: as the `response_item` that is sent back to it, and as the `event_msg` that the
-//! screen showed. The two stand side by side, in either order, and are one item. This file pairs them by their text.
+//! Pairs each `response_item` with its echo. Codex writes messages and reasoning twice: as the `response_item` that is
+//! sent to the model, and as the `event_msg` that the screen showed. The two lines are neighbours, in either order, and
+//! become one item. Pairing compares their texts.
 
 use crate::model::{Author, Field, ItemId, ItemKind};
 use crate::tape::Val;
 
-/// Who is speaking. The first three are echoed, each on its own.
+/// The speaker of a line. Codex echoes the first three, each independently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
     User,
     Assistant,
     Reasoning,
-    /// Another agent: input to this one.
+    /// A second agent that sends input to the current agent.
     Agent,
     Developer,
     System,
@@ -26,7 +27,7 @@ impl Voice {
         }
     }
 
-    /// What plain text is in such an item.
+    /// The field for plain text in an item of this speaker.
     pub(super) const fn text(self) -> Field {
         match self {
             Voice::Reasoning => Field::ReasoningText,
@@ -46,42 +47,42 @@ impl Voice {
     }
 }
 
-/// In which form something has been said.
+/// The form in which a line holds a message or reasoning.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Form {
-    /// As a `response_item`.
+    /// A `response_item`.
     Item,
-    /// As an echo that gives the texts one by one, as the item does (`item_completed`).
+    /// An echo with a list of texts, like the item's own list (`item_completed`).
     Done,
-    /// As an echo that gives one string: all texts of a message joined, or one text of reasoning (older logs).
+    /// An echo with one string: all texts of a message joined, or one text of reasoning (older logs).
     Shown,
-    /// As both; or nothing has been said.
+    /// Both forms have been read, or the speaker has no line yet.
     #[default]
     Both,
 }
 
-/// What the line at hand is to what its voice said before.
+/// How the current line relates to the speaker's previous line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The other form of the line before it.
+    /// The second form of the line directly before.
     Beside,
-    /// More of reasoning that is shown text by text: of an item that has so many parts.
+    /// The next text of reasoning that is echoed text by text; the item already has `parts` parts.
     More { item: ItemId, parts: usize },
-    /// The other form of what was said some lines before.
+    /// The second form of a line further back.
     Earlier,
-    /// Something new.
+    /// A new item.
     New,
 }
 
-/// The last thing each voice said.
+/// The last message or reasoning of each speaker.
 #[derive(Default)]
 pub(super) struct Echoes {
     said: [Said; 6],
-    /// What the line at hand says.
+    /// The texts of the current line.
     now: Texts,
-    /// The line at hand says more than is worth remembering.
+    /// Set when the texts of the current line exceed the comparison limit.
     pub(super) too_long: bool,
-    /// The item that waits for its second line.
+    /// The echoed item that waits for its `response_item`.
     pub(super) open: Option<(Voice, ItemId)>,
 }
 
@@ -95,7 +96,7 @@ struct Said {
     item: Option<ItemId>,
 }
 
-/// Escaped texts, one after the other: where each ends, and what it is in the model.
+/// Escaped texts, concatenated, with the end and the field of each.
 #[derive(Default)]
 struct Texts {
     text: String,
@@ -103,7 +104,7 @@ struct Texts {
 }
 
 impl Echoes {
-    /// The longest text that is compared: remembering a larger one would cost as much memory as the line itself.
+    /// The longest text that is compared. Storing a longer text would cost as much memory as the line.
     const MOST: usize = 1 << 20;
 
     pub(super) fn begin(&mut self) {
@@ -112,7 +113,7 @@ impl Echoes {
         self.too_long = false;
     }
 
-    /// The line at hand says this string, which is that field of the model.
+    /// Adds a string of the current line, as a text of this field.
     pub(super) fn hear(&mut self, val: Val<'_>, field: Field) {
         let text = val.text();
         if is_image_mark(&text[1..text.len() - 1]) {
@@ -125,13 +126,13 @@ impl Echoes {
         self.now.ends.push((self.now.text.len(), field));
     }
 
-    /// The first text of the line at hand, still escaped, if the line is worth remembering.
+    /// The first text of the current line, still escaped, unless the line exceeds the limit.
     pub(super) fn first(&self) -> Option<&str> {
         let (end, _) = self.now.ends.first()?;
         self.now.text.get(..*end)
     }
 
-    /// Looks for the other form of what the line at hand says, and pairs the two.
+    /// Pairs the current line with the speaker's previous line if their texts match.
     pub(super) fn find(&mut self, voice: Voice, form: Form, frame: u64) -> Found {
         let (said, now) = (&mut self.said[voice as usize], &self.now);
         let (then, texts) = (&said.texts, said.texts.ends.len());
@@ -140,7 +141,7 @@ impl Echoes {
             _ if texts == 0 => false,
             (Form::Shown, Form::Item) if voice != Voice::Reasoning => now.text == then.text,
             (Form::Done | Form::Shown, Form::Item) => now.text == then.text && now.ends == then.ends,
-            // Reasoning may have more to it than was shown.
+            // A reasoning item may hold more texts than its echo.
             (Form::Item, Form::Done | Form::Shown) => {
                 now.text.starts_with(&then.text)
                     && now.ends.starts_with(&then.ends)
@@ -163,17 +164,17 @@ impl Echoes {
         Found::New
     }
 
-    /// The item that the voice's last words became.
+    /// The item of the speaker's last line.
     pub(super) fn item(&self, voice: Voice) -> Option<ItemId> {
         self.said[voice as usize].item
     }
 
-    /// How many texts the voice's last words were.
+    /// The number of texts in the speaker's last line.
     pub(super) fn known(&self, voice: Voice) -> usize {
         self.said[voice as usize].texts.ends.len()
     }
 
-    /// Remembers what the line at hand has said, and which item that became.
+    /// Stores the current line's texts with its item, for pairing with later lines.
     pub(super) fn remember(
         &mut self,
         voice: Voice,
@@ -192,7 +193,7 @@ impl Echoes {
         }
     }
 
-    /// Takes the id and time of a second line where they are those of the first; others stay where they are.
+    /// Takes the id and time of a second line if they equal those of the first; different values stay in the line.
     pub(super) fn take_same(&self, voice: Voice, marks: [Option<Val<'_>>; 2]) {
         let said = &self.said[voice as usize];
         let [id, time] = marks;
@@ -205,7 +206,7 @@ impl Echoes {
     }
 }
 
-/// Whether an (escaped) text only marks where a picture begins or ends in what is sent; the screen does not show it.
+/// Whether an (escaped) text only marks the start or end of a picture in the request; echoes omit these marks.
 pub(super) fn is_image_mark(text: &str) -> bool {
     text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && !text.contains("\\n"))
 }

@@ -1,4 +1,4 @@
-//! What lines tell of the session: its head, the settings of its turns, and the history that a fork copied from its parent.
+//! Session facts: the head line, the settings of turns, and the history that a fork copied from its parent.
 
 use super::read::{CodexReader, Payload};
 use crate::json::{Latest, Raw, Str};
@@ -6,32 +6,32 @@ use crate::model::{Author, Event, Field, ItemKind, Origin, Part, Session};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// The part of a fork's file that was copied from its parent's. Older forks begin with all of that, each line stamped with
-/// the time of copying; in newer ones it stays in the parent's file.
+/// The part of a fork's file that was copied from its parent's file. Older forks begin with a copy of all parent lines,
+/// each stamped with the time of copying; newer forks leave the history in the parent's file.
 #[derive(Default)]
 pub(super) struct CopiedHistory {
-    /// The session that the lines at hand are copied from.
+    /// The session from which the current lines were copied.
     from: Option<Str<'static>>,
-    /// The session that copied them.
+    /// The session that holds the copy.
     own_id: String,
-    /// When the last line was copied, in milliseconds of its day.
+    /// The time of day of the last copied line, in milliseconds.
     last: Option<u64>,
 }
 
 impl CopiedHistory {
-    /// The session that the line at hand is copied from.
+    /// The session from which the current line was copied.
     pub(super) fn source(&self) -> Option<Str<'_>> {
         self.from.as_ref().map(Str::reborrow)
     }
 
-    /// Copied lines follow.
+    /// Starts a run of copied lines.
     fn begin(&mut self, from: &str, own_id: &str) {
         self.from = Some(Str::escaped(from).into_owned());
         own_id.clone_into(&mut self.own_id);
     }
 
-    /// Sees the next line. Copying ends with the first turn that is younger than the session, and with the first line that
-    /// was not written within a second of the one before.
+    /// Observes the next line. The copy ends with the first turn that is younger than the session, or with the first
+    /// line whose time is a second or more after the previous line's.
     pub(super) fn see(&mut self, word: &str, payload: Payload<'_>) {
         if self.from.is_none() {
             return;
@@ -47,28 +47,28 @@ impl CopiedHistory {
     }
 }
 
-/// Whether one id is made later than the other, where both begin with the time (UUIDs of version 7).
+/// Whether the first id was created after the second; both must begin with a time (UUIDs of version 7).
 fn is_younger(one: &str, other: &str) -> bool {
     let with_time = |id: &str| id.len() == 36 && id.as_bytes().get(14) == Some(&b'7');
     with_time(one) && with_time(other) && one > other
 }
 
-/// Milliseconds since midnight, of a time as Codex writes it.
+/// Milliseconds since midnight, from a timestamp in Codex's format.
 fn time_of_day(time: &str) -> Option<u64> {
     let number = |from, to| time.get(from..to).and_then(|digits: &str| digits.parse::<u64>().ok());
     let seconds = (number(11, 13)? * 60 + number(14, 16)?) * 60 + number(17, 19)?;
     Some(seconds * 1000 + number(20, 23).unwrap_or(0))
 }
 
-/// Settings as they were last told.
+/// The last settings that were reported.
 #[derive(Default)]
 pub(super) struct KnownSettings {
     text: Latest,
-    /// The data that was told of them.
+    /// The notice data that was reported for these settings.
     data: String,
 }
 
-/// The members of a head that are facts of the session. What else it says is data of a notice.
+/// The members of a head that become session fields. The other members become the data of a notice.
 const HEAD: [&str; 10] = [
     "id",
     "timestamp",
@@ -82,11 +82,11 @@ const HEAD: [&str; 10] = [
     "instructions",
 ];
 
-/// The members of settings that are facts of the session.
+/// The members of settings that become session fields.
 const SETTINGS: [&str; 7] =
     ["model", "cwd", "approval_policy", "sandbox_policy", "effort", "reasoning_effort", "model_provider_id"];
 
-/// These, and the ids of the turn, which are others each time.
+/// The members in `SETTINGS` and the turn's ids, which differ in every line.
 const TOLD_APART: [&str; 10] = [
     "model",
     "cwd",
@@ -101,7 +101,7 @@ const TOLD_APART: [&str; 10] = [
 ];
 
 impl CodexReader {
-    /// Reads the head of a thread. The system prompt in it is a message, said once.
+    /// Reads the head of a thread. Its system prompt becomes a message, emitted once.
     pub(super) fn read_head(
         &mut self,
         line_kind: Option<Val<'_>>,
@@ -112,7 +112,7 @@ impl CodexReader {
         let id = meta.str_or_empty("id");
         let known = self.session.known().id.as_ref().map(|known| known.as_escaped() == id);
         if known == Some(false) {
-            // The head of the thread this one was forked from, copied along with its history. It stays as it is.
+            // The parent's head, copied along with the history of a fork. The line stays unchanged.
             let own_id = self.session.known().id.clone();
             self.copied.begin(id, own_id.as_ref().map_or("", Str::as_escaped));
             meta.note_str("id", Field::ItemCopiedFrom);
@@ -146,18 +146,18 @@ impl CodexReader {
         if let Some(text) = text.take_text(Field::MessageText) {
             out.delta(item, 0, Part::Text(text));
         }
-        // The message has no word for what else the head says.
+        // Head members without a message field become a notice.
         self.notice_within(line_kind, payload, item, out);
         out.complete(item);
     }
 
-    /// Writes what a head says beside the facts of the session as one JSON value, and notes it.
+    /// Collects the head members that are no session fields into one JSON value, and notes them.
     pub(super) fn rest_of_head(&mut self, meta: Val<'_>) -> Option<Raw<'_>> {
         self.put_together(meta, &HEAD)
     }
 
-    /// Writes what settings say beside the facts of the session as one JSON value, unless the last ones of that sort said
-    /// the same, and notes it either way.
+    /// Collects the settings members that are no session fields into one JSON value, and notes them. Returns `None` if
+    /// the value equals that of the previous settings of the same sort.
     pub(super) fn new_settings(&mut self, of_turn: bool, settings: Val<'_>) -> Option<Raw<'_>> {
         let known = &mut self.settings[usize::from(of_turn)];
         if known.text.changed(Some(Str::escaped(settings.text()))).is_none() {
@@ -197,7 +197,7 @@ impl CodexReader {
         self.session.tell(super::DIALECT.name, told, out);
     }
 
-    /// The settings of a turn, or new ones for those that follow: the same facts under two sets of names.
+    /// Reads the settings of a turn, or new settings for later turns: the same facts under two sets of names.
     pub(super) fn read_settings<'t>(
         &mut self,
         settings: Val<'t>,
@@ -221,13 +221,13 @@ impl CodexReader {
         self.tell_change(told, time, out);
     }
 
-    /// What people call the session.
+    /// Reads the session title that users see.
     pub(super) fn read_title(&mut self, title: Option<Val<'_>>, time: Option<Val<'_>>, out: &mut Events<'_>) {
         let told = Session { title: title.and_then(|title| title.str()), ..Session::default() };
         self.tell_change(told, time, out);
     }
 
-    /// Says what is new, and when it changed.
+    /// Emits changed session facts, with the time of the change.
     fn tell_change(&mut self, told: Session<'_>, time: Option<Val<'_>>, out: &mut Events<'_>) {
         let is_news = self.session.known().id.is_some() && !told.is_old_news(self.session.known());
         if let Some(time) = time.filter(|time| is_news && time.is_time()) {

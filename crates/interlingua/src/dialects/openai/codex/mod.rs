@@ -1,5 +1,5 @@
-//! Codex's rollouts: one JSON document a line, an envelope around what was sent to and came from the model
-//! (`response_item`), what the screen showed (`event_msg`) and the settings in force.
+//! Codex rollouts: one JSON document per line. An envelope holds an item of the model's input or output
+//! (`response_item`), an event that the screen showed (`event_msg`), or the current settings.
 
 mod calls;
 mod echo;
@@ -78,19 +78,19 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
                 | "world_state"
                 | "token_usage_record"
         );
-        // It has lines of ever more types.
+        // New versions add line types, so an unknown type still counts, with less weight.
         return kind.as_ref().map(|_| (Role::Log, if known { 10 } else { 1 }));
     }
     // The oldest rollouts have no envelopes.
     let weight = read::words_of_bare(read::Payload::new(head.doc, None)).map(|(outer, _)| match outer {
-        // A head, or the mark of a state.
+        // A head line, or a line with `record_type`.
         "session_meta" | "" => 5,
         _ => 2,
     })?;
     let has = |name| head.doc.get(name).is_some();
-    // Others have messages and results, too, with ids of their own around them.
+    // Other dialects also have messages and results, but with their own ids around them.
     let foreign = ["message", "parentId", "uuid", "sessionId", "model", "usage", "object", "response"];
-    // What other agents print has a text where Codex has parts.
+    // The output of other agents has a string where Codex has a list of parts.
     let is_printed =
         word == "message" && head.doc.get("content").is_some_and(|content| content.str().is_some());
     (!is_printed && !foreign.into_iter().any(has)).then_some((Role::Log, weight))

@@ -1,5 +1,5 @@
-//! Lines that are no part of the conversation: what happened around it. Each is a notice, named by the innermost type, with
-//! what it tells as its data where we know what that means; a few are events of the model.
+//! Lines outside the conversation. Each line becomes a notice, named by its innermost type. Lines of a known type keep
+//! their members as the notice's data; a few types become events of the model.
 
 use super::read::{CodexReader, Payload};
 use crate::json::{Raw, Str};
@@ -11,37 +11,38 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val};
 
-/// What of a line is the data of its notice.
+/// The part of a line that becomes the data of its notice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DataOf {
-    /// Nothing: facts of the session, counts, what is said elsewhere.
+    /// No data: the line holds session facts, counts, or a copy of an item.
     Nothing,
-    /// Its words, of a line that we do not know.
+    /// Only the text of a line with an unknown type.
     Words,
-    /// The whole payload, or the item in it.
+    /// The whole payload, or the item inside the payload.
     Whole,
-    /// All but these members, which repeat what is said elsewhere.
+    /// All members but these, which repeat other lines.
     AllBut(&'static [&'static str]),
-    /// The same, if a call waits for its result, which will say them; otherwise the whole.
+    /// All members but these if a call waits for its result, because the result repeats them; otherwise the whole
+    /// payload.
     OfCall(&'static [&'static str]),
-    /// All but the facts of the session, unless the last line of that sort said the same.
+    /// All members but the session facts, unless they equal those of the previous line of this sort.
     Settings,
     /// The head of a thread.
     Head,
 }
 
-/// What the output of a command repeats.
+/// Members of an event that repeat a command or its output.
 const OUTPUT: &[&str] =
     &["type", "stdout", "stderr", "aggregated_output", "formatted_output", "command", "parsed_cmd"];
-/// What the result of a patch repeats.
+/// Members of an event that repeat a patch or its result.
 const CHANGES: &[&str] = &["type", "changes", "stdout", "stderr"];
-/// What a call and its result repeat.
+/// Members of an event that repeat a tool call or its result.
 const CALL: &[&str] = &["type", "invocation", "result", "arguments", "content_items"];
 
-/// What is known of an event or item of that type.
+/// The data for an event or item of a known type.
 fn data_of(words: (&str, &str), item: &str) -> DataOf {
     match words {
-        // Every other line.
+        // First in the match, because every second line is a `token_count`.
         ("event_msg", "token_count") => DataOf::Nothing,
         ("session_meta", _) => DataOf::Head,
         ("turn_context", _) | ("event_msg", "thread_settings_applied") => DataOf::Settings,
@@ -111,7 +112,7 @@ fn data_of(words: (&str, &str), item: &str) -> DataOf {
             | "background_event"
             | "model_reroute"
             | "terminal_interaction" => DataOf::Whole,
-            // An item says them.
+            // Items hold the text of these events.
             "user_message" | "agent_message" | "agent_reasoning" | "agent_reasoning_raw_content" => {
                 DataOf::Nothing
             }
@@ -124,19 +125,19 @@ fn data_of(words: (&str, &str), item: &str) -> DataOf {
     }
 }
 
-/// An agent that was started here.
+/// A subagent started in the current session.
 pub(super) struct KnownAgent {
-    /// The name it signs with.
+    /// The name with which the subagent signs its messages.
     name: String,
     thread: Str<'static>,
     call: Option<Str<'static>>,
 }
 
-/// Who was started here and by which call. Whoever starts more than this loses the first.
+/// The most subagents that are remembered; after that the oldest is forgotten.
 const MOST_AGENTS: usize = 64;
 
 impl CodexReader {
-    /// A line that is no part of the conversation.
+    /// Reads a line outside the conversation as a notice.
     pub(super) fn read_notice(
         &mut self,
         line_kind: Option<Val<'_>>,
@@ -148,7 +149,7 @@ impl CodexReader {
         self.write_notice(line_kind, payload, ItemHead { time, ..head }, out);
     }
 
-    /// The same within a message that is made of the line.
+    /// Reads a line as a notice within the message that the same line became.
     pub(super) fn notice_within(
         &mut self,
         line_kind: Option<Val<'_>>,
@@ -160,7 +161,7 @@ impl CodexReader {
         self.write_notice(line_kind, payload, ItemHead { within: Some(within), ..head }, out);
     }
 
-    /// The innermost type says what a line is: that of the item, of the payload, of the line.
+    /// Starts a notice, named by the innermost type: that of the item, of the payload, or of the line.
     fn notice_head<'t>(
         &self,
         line_kind: Option<Val<'t>>,
@@ -172,7 +173,7 @@ impl CodexReader {
             .or_else(|| payload.kind.note_text(Field::NoticeType))
             .or_else(|| line_kind.note_text(Field::NoticeType))
             .or_else(|| payload.val.note_str("record_type", Field::NoticeType))
-            // The head of the oldest logs has no type.
+            // The head line of the oldest logs has no type.
             .or_else(|| payload.val.get("instructions").map(|_| Str::escaped("session_meta")));
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         head.copied_from = self.copied.source().map(Str::into_owned);
@@ -216,7 +217,7 @@ impl CodexReader {
         }
         let item = out.start(head);
         if let Some(data) = data {
-            // What an item in an event is called says the event's own type.
+            // The item's type names the notice, so the event's own type is only structure.
             if payload.item.is_some() {
                 payload.kind.note_text(Field::Structure);
             }
@@ -228,7 +229,7 @@ impl CodexReader {
         out.complete(item);
     }
 
-    /// Writes all members of an object but those as one JSON value, and notes them.
+    /// Collects all members of an object except `without` into one JSON value, and notes them.
     pub(super) fn put_together<'s>(&'s mut self, holder: Val<'_>, without: &[&str]) -> Option<Raw<'s>> {
         self.data.clear();
         for (name, member) in holder.members() {
@@ -248,7 +249,7 @@ impl CodexReader {
         Some(Raw::new(&self.data))
     }
 
-    /// Remembers an agent that was started, and says which agent a line is about and by which call it was started.
+    /// Remembers a started subagent, and sets the subagent and its starting call on the head of the line's notice.
     fn note_agent<'t>(&mut self, word: &str, holder: Val<'t>, head: &mut ItemHead<'t>) {
         let text = |name: &str| holder.get(name).and_then(|val| val.str()).filter(|text| !text.is_empty());
         let (thread, name, call) = match (word, holder.str_or_empty("type")) {
@@ -281,7 +282,7 @@ impl CodexReader {
                 self.agents.push_back(KnownAgent { name, thread, call });
             }
         }
-        // The call that started it, not one that only spoke with it.
+        // The call that started the subagent takes precedence over a call that only sent it a message.
         head.parent_call = self.agent(&thread).and_then(|known| known.call.clone()).or(call);
         head.agent = Some(thread);
     }
@@ -290,7 +291,7 @@ impl CodexReader {
         self.agents.iter().find(|known| known.name == name.as_escaped())
     }
 
-    /// The agent that signs with that name, and the call that started it, as far as they are known.
+    /// The subagent with this name and the call that started it, as far as they are known.
     pub(super) fn agent_named<'t>(&self, name: Str<'t>) -> (Str<'t>, Option<Str<'t>>) {
         match self.agent(&name) {
             Some(KnownAgent { thread, call, .. }) => (thread.clone(), call.clone()),
@@ -299,7 +300,7 @@ impl CodexReader {
     }
 }
 
-/// Reads a line that is an event of the model. Returns whether it is.
+/// Reads a line that is an event of the model. Returns `false` for any other line.
 pub(super) fn read_event(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>) -> bool {
     let val = payload.val;
     let event = match (line_kind.word(), payload.kind.word()) {
@@ -333,14 +334,15 @@ pub(super) fn read_event(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: 
     true
 }
 
-/// The id of the call that an event or item is about.
+/// The id of the call to which an event or item belongs.
 fn call_id<'t>(word: &str, holder: Val<'t>) -> &'t str {
     holder.str_or_empty(if word.starts_with("item_") { "id" } else { "call_id" })
 }
 
 fn failure(val: Val<'_>) -> Failure<'_> {
     let info = val.get("codex_error_info");
-    // A word, or an object with one member that is called so and holds the status.
+    // `codex_error_info` is either the code itself or an object whose only member is named by the code and holds the
+    // status.
     let detail = info.and_then(|info| info.members().next());
     let code = info.note_text(Field::ErrorCode).or_else(|| detail.as_ref().map(|(name, _)| name.clone()));
     let status = detail.and_then(|(_, detail)| detail.note_u64("http_status_code", Field::ErrorStatus));

@@ -1,6 +1,5 @@
-//! What came of a call: whether it failed, what its command returned, how long it took, which files it changed. The result
-//! itself says some of it in its text; events before it say the rest under the id of the call, and the patch in the call
-//! names the files where no event does.
+//! The outcome of a call: error flag, exit code, duration, changed files. The text of the result holds some of these;
+//! earlier events with the same call id hold the rest. Without an event, the patch in the call names the files.
 
 use std::collections::VecDeque;
 
@@ -10,17 +9,17 @@ use crate::model::{FileRef, ItemId, Part};
 use crate::pipe::Events;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CodexOutcome {
     pub(super) is_error: Option<bool>,
     pub(super) exit_code: Option<i64>,
-    /// In milliseconds.
+    /// Duration in milliseconds.
     pub(super) duration: Option<u64>,
 }
 
 impl CodexOutcome {
-    /// What is known first counts.
+    /// Fills missing values from `other`; values of `self` take precedence.
     fn or(self, other: Self) -> Self {
         Self {
             is_error: self.is_error.or(other.is_error),
@@ -30,29 +29,30 @@ impl CodexOutcome {
     }
 }
 
-/// A file that a call changed. Its texts are escaped.
+/// A file that a call changed, with escaped texts.
 pub(super) struct FileChange {
     pub(super) path: String,
     pub(super) action: &'static str,
     pub(super) diff: Option<String>,
 }
 
-/// A call whose result has not come yet.
+/// A call without a result so far.
 struct PendingCall {
     id: String,
     outcome: CodexOutcome,
     files: Vec<FileChange>,
-    /// The files are those that the call names; no event has told what became of them.
+    /// Whether the files come from the call's patch, without an event that confirms the changes.
     planned: bool,
 }
 
-/// Calls whose results have not come yet.
+/// Calls without a result so far.
 #[derive(Default)]
 pub(super) struct Outcomes {
     calls: VecDeque<PendingCall>,
-    /// The files of calls within a script, which have ids of their own: those of the script that ends next.
+    /// Files changed by calls within a script. These calls have their own ids; their files go to the next script
+    /// result.
     of_script: Vec<FileChange>,
-    /// How long the diffs are that wait.
+    /// The total length of the stored diffs.
     waiting: usize,
     patches: PatchFinder,
     plain: String,
@@ -60,12 +60,12 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Results come soon after their calls; whoever makes more calls than this at once loses the first.
+    /// The most calls that are remembered; after that the oldest is forgotten. Results follow their calls closely.
     const MOST: usize = 64;
-    /// The most that waits of diffs. A longer one stays in its event.
+    /// The most bytes of stored diffs. A longer diff stays in its event only.
     const MOST_BYTES: usize = 1 << 20;
 
-    /// A call begins. Its arguments, escaped, may hold a patch.
+    /// Remembers a new call. Its arguments, escaped, may hold a patch.
     pub(super) fn begin(&mut self, call_id: &str, arguments: &str) {
         let files = self.patches.files(arguments);
         let planned = !files.is_empty();
@@ -85,14 +85,14 @@ impl Outcomes {
         self.calls.push_back(PendingCall { id, outcome: CodexOutcome::default(), files, planned });
     }
 
-    /// Something tells how the call ended. The event is only looked at: the result that it belongs to may never come.
-    /// Returns whether such a call waits for its result.
+    /// Records the outcome that an event holds for a call. The event is not claimed, because the call's result may be
+    /// missing. Returns whether the call was already known and waits for its result.
     pub(super) fn ended(&mut self, call_id: &str, event: Val<'_>) -> bool {
         let outcome = told(event);
         let changes = event.get("changes").filter(|changes| changes.kind() == Kind::Object);
         let known = self.calls.iter().any(|call| call.id == call_id);
         if !known && !call_id.starts_with(OF_SCRIPT) {
-            // The call may stand in another file, and its result here.
+            // The call may be in another file while its result is in this file.
             self.remember(call_id, Vec::new(), false);
         }
         let call = self.calls.iter_mut().find(|call| call.id == call_id);
@@ -107,7 +107,7 @@ impl Outcomes {
             None if call_id.starts_with(OF_SCRIPT) => &mut self.of_script,
             None => return false,
         };
-        // A patch that was not applied changed nothing; one that is announced is told again when it is.
+        // A failed patch changed no file; a patch that has only begun gets a second event when it is applied.
         let applied = outcome.is_error == Some(false) && files.len() < Self::MOST;
         for (path, change) in changes.into_iter().filter(|_| applied).flat_map(|changes| changes.members()) {
             change_of(&path, change, &mut self.waiting, files);
@@ -115,7 +115,7 @@ impl Outcomes {
         known
     }
 
-    /// How the call ended that a result belongs to, and which files it changed.
+    /// The outcome and the changed files of the call to which a result belongs.
     pub(super) fn of(
         &mut self,
         call_id: &str,
@@ -146,7 +146,8 @@ impl Outcomes {
         self.waiting = self.waiting.saturating_sub(bytes);
     }
 
-    /// What the text of a result says: older ones are JSON with `metadata`, newer ones have lines before the output.
+    /// Reads the outcome from a result's text: older results are JSON with `metadata`, newer results have header lines
+    /// before the output.
     fn read(&mut self, output: Val<'_>) -> CodexOutcome {
         let first = output.elements().next().and_then(|part| part.get("text"));
         let Some(text) = output.str().or_else(|| first?.str()) else {
@@ -172,10 +173,10 @@ impl Outcomes {
     }
 }
 
-/// What the ids of calls within a script begin with.
+/// Prefix of the ids of calls within a script.
 const OF_SCRIPT: &str = "exec-";
 
-/// Whether the text of a result is JSON with `output` and `metadata`, however it is indented.
+/// Whether a result's text is JSON with `output` and `metadata`, in any indentation.
 fn is_json_result(escaped: &str) -> bool {
     let mut rest = escaped.strip_prefix('{').unwrap_or_default();
     while let Some(after) = [" ", "\\n", "\\r", "\\t"].iter().find_map(|space| rest.strip_prefix(space)) {
@@ -184,7 +185,8 @@ fn is_json_result(escaped: &str) -> bool {
     ["\\\"output\\\"", "\\\"metadata\\\""].iter().any(|member| rest.starts_with(member))
 }
 
-/// The lines after `Command: …`. A command may have several lines and quotes; the first line after it has one of a few names.
+/// The lines after `Command: …`. A command may contain line breaks and quotes; the line after it begins with one of a
+/// few names.
 fn after_command(escaped: &str) -> &str {
     const NEXT: [&str; 4] =
         ["\\nChunk ID: ", "\\nWall time", "\\nExit code: ", "\\nProcess exited with code "];
@@ -193,7 +195,8 @@ fn after_command(escaped: &str) -> &str {
     end.and_then(|end| command.get(end + 2..)).unwrap_or(escaped)
 }
 
-/// What lines before an output say. They are few and short, have nothing to escape, and end with `Output:`.
+/// Reads the outcome from the header lines before an output. These lines are few and short, contain no escapes, and end
+/// with `Output:`.
 fn read_lines(escaped: &str) -> CodexOutcome {
     let mut outcome = CodexOutcome::default();
     for (number, piece) in escaped.split('\\').take(8).enumerate() {
@@ -217,18 +220,18 @@ fn read_lines(escaped: &str) -> CodexOutcome {
     outcome
 }
 
-/// What the output of a call that failed begins with, where no command ran that could return anything.
+/// First words of failed results of calls that ran no command and so have no exit code.
 const FAILURES: &[&str] =
     &["Script failed", "unsupported call: ", "exec_command failed", "apply_patch verification failed"];
 
-/// Whether a line may stand before the output of a command.
+/// Whether a line may be a header line before the output of a command.
 fn is_head_line(line: &str) -> bool {
     ["Chunk ID: ", "Original token count: ", "Total output lines: ", "Process running with"]
         .iter()
         .any(|head| line.starts_with(head))
 }
 
-/// What an event tells of the end of a call.
+/// Reads the outcome from an event.
 fn told(event: Val<'_>) -> CodexOutcome {
     let exit_code = event.get("exit_code").and_then(|code| code.text().parse().ok());
     let duration = event.get("duration").and_then(|duration| {
@@ -241,7 +244,7 @@ fn told(event: Val<'_>) -> CodexOutcome {
         _ => None,
     };
     let success = event.get("success").and_then(|success| success.bool()).map(|success| !success);
-    // What a server of MCP answered, or why it did not.
+    // The response of an MCP server, or the reason for its absence.
     let answer = event.get("result").and_then(|result| {
         let answer = result.get("Ok").or_else(|| result.get("Err").map(|_| result))?;
         let failed = answer.get("isError").or_else(|| answer.get("is_error")).and_then(|flag| flag.bool());
@@ -251,7 +254,7 @@ fn told(event: Val<'_>) -> CodexOutcome {
     CodexOutcome { is_error, exit_code, duration }
 }
 
-/// Adds what a patch did to a file.
+/// Adds the files that one entry of a patch changed.
 fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut Vec<FileChange>) {
     let mut add = |path: &Str<'_>, action, diff: Option<Str<'_>>| {
         let short = |diff: &Str<'_>| diff.as_escaped().len() + *waiting <= Outcomes::MOST_BYTES;
@@ -272,12 +275,12 @@ fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut V
                 None => add(path, "patch", diff),
             }
         }
-        // The event that it stands in is kept.
+        // The event itself is kept.
         _ => {}
     }
 }
 
-/// Says which files a call changed, as parts of its result from that number on.
+/// Emits the changed files as parts of a result, numbered from `first`.
 pub(super) fn say_files(files: &[FileChange], item: ItemId, first: u32, out: &mut Events<'_>) {
     for (number, FileChange { path, action, diff }) in (first..).zip(files) {
         let file = FileRef {
@@ -289,7 +292,7 @@ pub(super) fn say_files(files: &[FileChange], item: ItemId, first: u32, out: &mu
     }
 }
 
-/// Seconds, written with or without a fraction.
+/// Parses seconds, with or without a fraction.
 fn milliseconds(seconds: &str) -> Option<u64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
     let mut thousandths = 0;

@@ -1,13 +1,13 @@
-//! The files that a patch names, in the text of the call that applies it.
+//! The file names of a patch, from the text of the call that applies the patch.
 
 use memchr::memmem::Finder;
 
 use super::outcome::FileChange;
 
-/// Where a patch begins.
+/// The first line of a patch.
 const BEGIN: &str = "*** Begin Patch";
 
-/// Looks for patches.
+/// Finds patches in call arguments.
 pub(super) struct PatchFinder(Finder<'static>);
 
 impl Default for PatchFinder {
@@ -17,16 +17,16 @@ impl Default for PatchFinder {
 }
 
 impl PatchFinder {
-    /// The files that a patch in these (escaped) arguments names. What it does to each stands in the call.
+    /// The files named by a patch in these (escaped) arguments. Their diffs stay in the call.
     pub(super) fn files(&self, arguments: &str) -> Vec<FileChange> {
         self.0.find(arguments.as_bytes()).map(|at| files(arguments, at)).unwrap_or_default()
     }
 }
 
-/// The files of the patch that begins there.
+/// The files of the patch that begins at `at`.
 fn files(arguments: &str, at: usize) -> Vec<FileChange> {
     let mut files: Vec<FileChange> = Vec::new();
-    // Lines of an escaped text. A patch within a script is escaped twice, and its events tell of it.
+    // Lines of an escaped text. A patch within a script is escaped twice, and events name its files.
     let text = arguments.get(at..).unwrap_or_default();
     for line in text.split("\\n").skip(1).take(MOST_LINES) {
         let Some(rest) = line.strip_prefix("*** ") else { continue };
@@ -53,5 +53,5 @@ fn files(arguments: &str, at: usize) -> Vec<FileChange> {
     files
 }
 
-/// A patch longer than this is not looked at further.
+/// The most lines of a patch that are searched for files.
 const MOST_LINES: usize = 1 << 16;

@@ -1,5 +1,5 @@
-//! Lines to events. A `response_item` is an item, its echo beside it the same item again (see [`super::echo`]); every
-//! other line is a notice, whatever its type, or an event of the model.
+//! Reads lines into events. A `response_item` is an item, and its echo next to it is part of the same item (see
+//! [`super::echo`]). Every other line is a notice or an event of the model.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 pub(super) struct CodexReader {
     pub(super) session: SessionNews,
     pub(super) copied: CopiedHistory,
-    /// The session is that of an agent which another one started.
+    /// Whether the session belongs to a subagent.
     pub(super) is_subagent: bool,
     /// The system prompt.
     pub(super) prompt: Option<String>,
@@ -29,35 +29,35 @@ pub(super) struct CodexReader {
     pub(super) arguments: Arguments,
     pub(super) outcomes: Outcomes,
     pub(super) agents: VecDeque<KnownAgent>,
-    /// The settings that were told last: those for what follows, and those of a turn.
+    /// The last settings that were reported: at index 0 those for later turns, at index 1 those of a turn.
     pub(super) settings: [KnownSettings; 2],
-    /// The data of a notice that is put together.
+    /// Buffer for the data of a notice.
     pub(super) data: String,
-    /// A complete item whose response may tell in the next line what it used.
+    /// A complete item that stays open for one more line, which may hold its response's usage.
     pub(super) ending: Option<EndingItem>,
 }
 
-/// A complete item that has not been ended.
+/// A complete item whose end has not been emitted.
 pub(super) struct EndingItem {
     item: ItemId,
-    /// Its line.
+    /// The number of its line.
     frame: u64,
-    /// The only word that such an item has for its end.
+    /// Whether the line has the status `completed`, the only status of an item that waits.
     completed: bool,
 }
 
-/// A payload, or an item in one, with the members that any may have, found in one pass.
+/// A payload, or an item in a payload, with the members common to all types, found in one pass.
 #[derive(Clone, Copy)]
 pub(super) struct Payload<'t> {
     pub(super) val: Val<'t>,
     pub(super) kind: Option<Val<'t>>,
     pub(super) id: Option<Val<'t>>,
     pub(super) status: Option<Val<'t>>,
-    /// What has been completed, in events that show items.
+    /// The item inside an `item_completed` or `item_started` event.
     pub(super) item: Option<Val<'t>>,
-    /// That of its line.
+    /// The timestamp of the line.
     pub(super) time: Option<Val<'t>>,
-    /// Whether there is a line around it.
+    /// Whether the line has an envelope.
     pub(super) enveloped: bool,
 }
 
@@ -96,7 +96,7 @@ impl Reader for CodexReader {
         if let Some(news) = &news
             && self.ending.as_ref().is_some_and(|ending| ending.frame + 1 == out.frame_number())
         {
-            // The line belongs to the item of the response that it counts.
+            // The usage line belongs to the item of its response, so that item ends after this line.
             self.close(out);
             kind.note_text(Field::Structure);
             payload.kind.note_text(Field::Structure);
@@ -119,7 +119,7 @@ impl Reader for CodexReader {
                 self.read_title(payload.val.get("thread_name"), time, out);
             }
             _ if read_event(kind, payload, out) => return,
-            // A notice, and no more.
+            // Every other line is a notice only.
             _ => {}
         }
         self.read_notice(kind, payload, out);
@@ -136,8 +136,8 @@ impl Reader for CodexReader {
     }
 }
 
-/// The oldest rollouts have items without an envelope, and a head that has no type at all; what describes the API has
-/// messages that have no type either.
+/// The types of a line without an envelope. The oldest rollouts have items without envelopes and a head without a type;
+/// the API description also has messages without a type.
 pub(super) fn words_of_bare(line: Payload<'_>) -> Option<(&'static str, &str)> {
     let word = line.kind.word();
     match word {
@@ -158,7 +158,7 @@ pub(super) fn words_of_bare(line: Payload<'_>) -> Option<(&'static str, &str)> {
     }
 }
 
-/// Whether an element of a message is one of those that only Codex and its API have.
+/// Whether an element of a message has a type that only Codex and its API use.
 fn is_block(element: Val<'_>) -> bool {
     matches!(
         element.str_or_empty("type"),
@@ -166,7 +166,7 @@ fn is_block(element: Val<'_>) -> bool {
     )
 }
 
-/// Whose words a line holds, and whether as what was sent or as what the screen showed.
+/// The speaker of a line, and whether the line is a `response_item` or an echo.
 fn spoken(words: (&str, &str), payload: Payload<'_>) -> Option<(Voice, Form)> {
     Some(match words {
         ("response_item", "message") => match payload.val.get("role") {
@@ -175,7 +175,7 @@ fn spoken(words: (&str, &str), payload: Payload<'_>) -> Option<(Voice, Form)> {
             Some(role) if role.is("system") => (Voice::System, Form::Item),
             Some(role) if role.is("developer") => (Voice::Developer, Form::Item),
             Some(_) => return None,
-            // A list of calls or of results alone does not say whose it is.
+            // A message with only calls or only results may have no role.
             None => {
                 let first = payload.val.get("content")?.elements().next()?;
                 match first.str_or_empty("type") {
@@ -201,14 +201,14 @@ fn spoken(words: (&str, &str), payload: Payload<'_>) -> Option<(Voice, Form)> {
 }
 
 impl CodexReader {
-    /// A head of which no more is known than whether it was copied.
+    /// A new item head, marked as copied in the copied part of a fork.
     pub(super) fn head<'t>(&self, kind: ItemKind<'t>, author: Author, out: &mut Events<'_>) -> ItemHead<'t> {
         let mut head = out.head(kind, author);
         head.copied_from = self.copied.source().map(Str::into_owned);
         head
     }
 
-    /// Completes the item that waited for a second line which did not come.
+    /// Completes the echoed item that waited for its second line in vain.
     pub(super) fn close(&mut self, out: &mut Events<'_>) {
         if let Some((_, item)) = self.echoes.open.take() {
             out.complete(item);
@@ -216,11 +216,11 @@ impl CodexReader {
         self.end_last(out.frame_number(), out);
     }
 
-    /// Ends the item whose response has not told what it used, at the line of that number.
+    /// Ends the item whose response had no usage line, before the line with number `now`.
     pub(super) fn end_last(&mut self, now: u64, out: &mut Events<'_>) {
         if let Some(EndingItem { item, frame, completed }) = self.ending.take() {
             let mut tail = ItemTail::new(item, Status::Completed);
-            // Behind something that nobody could read, the item is over already; its line says the word.
+            // After an unreadable line the item has already ended, and its own line holds the status.
             if completed && frame + 1 == now {
                 tail.native_status = Some(Str::escaped(COMPLETED));
             }
@@ -228,8 +228,8 @@ impl CodexReader {
         }
     }
 
-    /// Ends an item of a response with the next line, which may tell what the response used. Only if its end says no
-    /// more than that it is complete.
+    /// Leaves an item of a response open for one more line, which may hold the response's usage. An item whose status
+    /// is not plain completion ends at once.
     pub(super) fn end_with_next(&mut self, item: ItemId, payload: Payload<'_>, out: &mut Events<'_>) {
         let word = payload.status.map(|_| payload.status.word());
         if !matches!(word, None | Some(COMPLETED)) {
@@ -240,21 +240,21 @@ impl CodexReader {
     }
 }
 
-/// The status of what went well.
+/// The status of a successful item.
 const COMPLETED: &str = "completed";
 
-/// What a line says about its item.
+/// Sets the id and time of an item from its line.
 pub(super) fn begin<'t>(head: &mut ItemHead<'t>, payload: Payload<'t>) {
     head.native_id = payload.id.take_text(Field::ItemId);
     head.time = payload.time.take_time(Field::ItemTime);
 }
 
-/// Ends an item.
+/// Ends an item with the status of its line.
 pub(super) fn complete(item: ItemId, payload: Payload<'_>, out: &mut Events<'_>) {
     out.end(tail(item, payload));
 }
 
-/// How a line says that its item ended.
+/// The end of an item, from the status of its line.
 pub(super) fn tail(item: ItemId, payload: Payload<'_>) -> ItemTail<'_> {
     let native_status = payload.status.take_text(Field::ItemStatus);
     let status = match native_status.as_ref().map(Str::as_escaped) {

@@ -1,4 +1,4 @@
-//! Messages and reasoning, as what was sent or as what the screen showed.
+//! Messages and reasoning, from `response_item` lines and from echoes.
 
 use super::echo::{Form, Found, Voice};
 use super::read::{CodexReader, Payload, begin, complete};
@@ -12,7 +12,7 @@ use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val};
 use crate::wire::media::from_data_url;
 
-/// What the texts begin with that Codex puts into a conversation in the user's name.
+/// First words of texts that Codex injects into a conversation as user messages.
 const INJECTED: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -27,11 +27,11 @@ const INJECTED: &[&str] = &[
     "Warning: The maximum number of unified exec processes",
 ];
 
-/// What the texts begin with that stand for a conversation which was compacted.
+/// First words of texts that summarise a compacted conversation.
 const SUMMARIES: &[&str] = &["Another language model started to solve this problem and produced a summary"];
 
 impl CodexReader {
-    /// A message or reasoning, in one form or the other.
+    /// Reads a message or reasoning in either form.
     pub(super) fn said<'t>(
         &mut self,
         line_kind: Option<Val<'t>>,
@@ -58,7 +58,7 @@ impl CodexReader {
         }
         let found = match form {
             Form::Item if others > 0 || self.echoes.too_long => Some(Found::New),
-            // An echo that is too long to be compared may or may not be one.
+            // An echo beyond the comparison limit may or may not belong to a known item, so the line becomes a notice.
             Form::Done | Form::Shown if texts == 0 || self.echoes.too_long => None,
             Form::Item | Form::Done | Form::Shown | Form::Both => Some(self.echoes.find(voice, form, frame)),
         };
@@ -84,7 +84,7 @@ impl CodexReader {
             payload.val.note_str("role", Field::ItemAuthor);
         }
         let marks = [holder.id, holder.time];
-        // The item, how many of the elements have been said of it already, and the number of its next part.
+        // The item, the number of elements it already has, and the number of its next part.
         let (item, known, first) = match found {
             Found::Beside => {
                 self.echoes.take_same(voice, marks);
@@ -129,7 +129,7 @@ impl CodexReader {
         }
     }
 
-    /// Reasoning that was shown some lines before: what it adds is the state, which only its issuer reads.
+    /// Reads a reasoning item whose text was echoed some lines before. Only its encrypted state is new.
     fn state_of_shown<'t>(
         &mut self,
         payload: Payload<'t>,
@@ -150,7 +150,7 @@ impl CodexReader {
         complete(item, payload, out);
     }
 
-    /// Says of a message whose words it holds, which model said it, and whether it is the answer.
+    /// Sets origin, model and phase of a message.
     fn describe<'h>(&'h self, head: &mut ItemHead<'h>, holder: Payload<'h>, voice: Voice) {
         match voice {
             Voice::Assistant => {
@@ -169,7 +169,8 @@ impl CodexReader {
         }
     }
 
-    /// Whose words a message holds: newer logs tell of each part where it came from; in others the first text shows it.
+    /// The origin of a message. Newer logs hold the provenance of each part; in older logs the first text shows the
+    /// origin.
     fn origin(&self, voice: Voice, message: Val<'_>) -> Option<Origin> {
         if voice != Voice::User {
             return Some(Origin::Harness);
@@ -195,7 +196,7 @@ impl CodexReader {
         }
     }
 
-    /// Reads one element of what was said. Unknown ones stay where they are.
+    /// Reads one element of a message or of reasoning. Unknown elements stay in the line.
     fn element(
         &mut self,
         val: Val<'_>,
@@ -216,7 +217,7 @@ impl CodexReader {
         }
     }
 
-    /// Reasoning that is a block of a message.
+    /// Reads reasoning that is a block of a message.
     fn thought_within(&mut self, block: Payload<'_>, within: ItemId, out: &mut Events<'_>) {
         block.kind.note_text(Field::Structure);
         let mut head = self.head(ItemKind::Reasoning, Author::Assistant, out);
@@ -230,10 +231,10 @@ impl CodexReader {
     }
 }
 
-/// Both the type and the member of an element that only its issuer can read.
+/// Both the type of an encrypted element and its member.
 const STATE: &str = "encrypted_content";
 
-/// Says the state in which reasoning goes back to its issuer.
+/// Emits the encrypted state with which reasoning is returned to its issuer.
 fn say_state(payload: Payload<'_>, item: ItemId, number: u32, out: &mut Events<'_>) {
     if let Some(value) = payload.val.take_str(STATE, Field::Encrypted) {
         out.delta(item, number, Part::Opaque(state(value)));
@@ -244,7 +245,7 @@ fn state(value: Str<'_>) -> Opaque<'_> {
     Opaque { kind: OpaqueKind::Encrypted, issuer: Str::escaped(issuers::OPENAI), value }
 }
 
-/// The members that hold the words of a message, of reasoning, or of an echo of either, and what their texts are.
+/// The members that hold the texts of a message, of reasoning or of an echo, with the field of their texts.
 fn members_with_words(holder: Payload<'_>, voice: Voice, form: Form) -> [(Option<Val<'_>>, Field); 2] {
     let (name, more) = match (voice, form) {
         (Voice::Reasoning, Form::Shown) => ("text", None),
@@ -258,7 +259,7 @@ fn members_with_words(holder: Payload<'_>, voice: Voice, form: Form) -> [(Option
     [(holder.val.get(name), field), (more.and_then(|name| holder.val.get(name)), voice.text())]
 }
 
-/// The texts and other elements in such members. Where a member is of another type than it should be, it is left alone.
+/// The texts and other elements in these members. A member of an unexpected type is left unclaimed.
 fn elements(
     members: [(Option<Val<'_>>, Field); 2],
     voice: Voice,
@@ -273,7 +274,7 @@ fn elements(
     })
 }
 
-/// Whether an element is a part of the message or result itself.
+/// Whether an element is a part of the message or result, not an item within it.
 pub(super) fn is_part(part: Val<'_>) -> bool {
     let is = |word: &str, name: &str| part.str_or_empty("type") == word && part.has_str(name);
     text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal") || is(STATE, STATE)

@@ -1,4 +1,4 @@
-//! What a rollout of Codex can say of another agent's session. A line that was kept says everything.
+//! The fields that a rollout supports for another agent's session. A kept line restores all fields.
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
@@ -29,7 +29,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::ItemAuthor => Says::Less(
             "system prompts are left out; a message of a tool is the user's; one without content has no line",
         ),
-        // An id of another provider would be refused when the item is sent on.
+        // The API refuses ids that it did not issue.
         Field::ItemId | Field::ItemParent | Field::ItemModel | Field::ItemStatus => Says::No(Reason::NoSlot),
         Field::ItemOrigin => Says::Less("what a harness put there is not shown; no more is told apart"),
         Field::EventTime => Says::Less("only of a line that has no time of its own"),

@@ -1,5 +1,5 @@
-//! What each response used. Newer logs say so right after it (`token_usage_record`), all logs when the screen shows the
-//! count (`token_count`), again and again; the running total tells whether there is news.
+//! The usage of each response. Newer logs have a usage line after each response (`token_usage_record`). All logs have a
+//! `token_count` line for each update of the screen, with many repetitions; a changed running total marks new usage.
 
 use super::read::{CodexReader, Payload};
 use crate::json::{Latest, Str};
@@ -7,28 +7,28 @@ use crate::model::{Event, Field, Turn, Usage};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member, Val, WantedNames};
 
-/// What was told last: the running total, the usage of the last response, and its id.
+/// The last reported values: running total, usage of the last response, id of the last response.
 #[derive(Default)]
 pub(super) struct TokenCounts {
     total: Latest,
     last: Latest,
     response: Latest,
-    /// The counts of the total.
+    /// The parsed counts of the running total.
     sum: Usage,
 }
 
-/// What a line tells that was not known yet: what a response used, and which.
+/// New usage in a line, with the response it belongs to.
 pub(super) struct TokenNews<'t> {
-    /// What the response used, or the total if only that is told.
+    /// The usage of the response, or the total if the line has only a total.
     counts: Val<'t>,
-    /// What the total rose by, if only that is told.
+    /// The increase of the total, if the line has only a total.
     rise: Option<Usage>,
     response: Option<Val<'t>>,
 }
 
 impl TokenCounts {
-    /// What the line tells. In a fork the total begins with its parent's, so what it rose by is not what was used, but what
-    /// the line itself calls the last usage is.
+    /// The new usage in a line. A fork's total includes its parent's total, so its first increase is not usage of the
+    /// fork. The last usage, if the line holds one, is correct in forks too.
     pub(super) fn news<'t>(&mut self, word: &str, payload: Payload<'t>) -> Option<TokenNews<'t>> {
         const COUNT: WantedNames<2> = WantedNames::new(["total_token_usage", "last_token_usage"]);
         const RECORD: WantedNames<3> = WantedNames::new(["thread_token_usage", "usage", "response_id"]);
@@ -51,11 +51,11 @@ impl TokenCounts {
         let has_new_response = self.response.changed(text(response)).is_some();
         let is_news = match total {
             Some(_) => has_new_total,
-            // Without a total, a line that repeats the usage of the last response repeats the line before it.
+            // Without a total, a line with the same last usage repeats the line before.
             None => has_new_last || has_new_response,
         };
         if !is_news {
-            // All that a repeated total says is that it is one.
+            // A repeated total adds no usage.
             total.or(last).map(|repeated| repeated.note(Field::Structure));
             return None;
         }
@@ -68,7 +68,7 @@ impl TokenCounts {
     }
 }
 
-/// Reads counts as Codex names them: its input is all input, cached or not.
+/// Reads counts by Codex's names. `input_tokens` includes cached input.
 fn read_counts<'t>(usage: Val<'t>, count: impl Fn(Option<Val<'t>>, Field) -> Option<u64>) -> Usage {
     const COUNTS: WantedNames<5> = WantedNames::new([
         "input_tokens",
@@ -92,7 +92,8 @@ fn read_counts<'t>(usage: Val<'t>, count: impl Fn(Option<Val<'t>>, Field) -> Opt
 }
 
 impl CodexReader {
-    /// Says what a response used; not if it was the parent's of a fork, in whose log it is counted.
+    /// Emits the usage of a response. Usage in the copied part of a fork is skipped, because the parent's log counts
+    /// it.
     pub(super) fn say_usage(&self, news: &TokenNews<'_>, out: &mut Events<'_>) {
         if self.copied.source().is_some() {
             return;

@@ -1,5 +1,5 @@
-//! Items to lines. Lines that were kept come back byte for byte; a session of another agent becomes a rollout that Codex
-//! resumes: its head, then each item with the echo that makes it visible in lists.
+//! Writes items as lines. Kept lines are restored byte for byte. Another agent's session becomes a rollout that Codex
+//! can resume: a head line, then each item with the echo that lists show.
 
 use super::echo::is_image_mark;
 use crate::json::{Raw, Str};
@@ -16,20 +16,20 @@ use crate::wire::media::address_of;
 
 #[derive(Default)]
 pub(super) struct CodexForm {
-    /// The item whose kept lines are being given back, and how many of them echo a single text.
+    /// The item whose kept lines are being restored, and the number of its echoes with a single text so far.
     echoes: Option<(ItemId, usize)>,
 }
 
-/// Where in a kept line a content list is.
+/// The location of a content list in a kept line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ListPlace {
-    /// In the payload: what was sent to the model.
+    /// In the payload of a `response_item`.
     Payload,
-    /// In the item of an `item_completed`: what the screen showed.
+    /// In the item of an `item_completed` echo.
     Echo,
 }
 
-/// What an element of a content list is.
+/// The class of an element in a content list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Text,
@@ -37,7 +37,7 @@ enum Class {
     Refusal,
     Image,
     State,
-    /// Not a part of the item but an item within it.
+    /// An item within the message, not a part.
     Within,
 }
 
@@ -48,7 +48,7 @@ impl LogForm for CodexForm {
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], by_address: true, from_assistant: false },
-        // Items within a message become lines of their own.
+        // Items within a message get their own lines.
         within: &[Field::ItemTime],
         session_head: &[
             Field::SessionId,
@@ -58,13 +58,13 @@ impl LogForm for CodexForm {
             Field::SessionRepository,
             Field::SessionStart,
         ],
-        // A subagent has a session of its own.
+        // A subagent has its own session.
         one_agent: true,
         session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
     };
 
-    /// All lines of an item are filled from the same values.
+    /// Fills every kept line of an item from the same values.
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         // The oldest rollouts have items without an envelope.
         let payload = kept.get("payload").unwrap_or(kept);
@@ -101,7 +101,7 @@ impl LogForm for CodexForm {
         line
     }
 
-    /// A compaction is no item.
+    /// Fills the kept line of a compaction, which is an event and no item.
     fn kept_event<'g>(&mut self, event: &'g Event<'static>, _: Val<'_>) -> NativeObject<'g> {
         let (mut line, mut payload) = (NativeObject::new(), NativeObject::new());
         if let Event::Compacted(compaction) = event {
@@ -113,7 +113,7 @@ impl LogForm for CodexForm {
     }
 
     fn class_of(list: &str, element: Val<'_>) -> usize {
-        // The reader goes by the list, too: whatever stands in a summary is one.
+        // The list decides, as in the reader: every text in a summary list is a summary.
         let text = if list.starts_with("summary") { Class::Summary } else { Class::Text };
         let class = match element.str_or_empty("type") {
             "input_text" | "output_text" | "text" | "Text" | "reasoning_text" | "summary_text" => text,
@@ -126,7 +126,7 @@ impl LogForm for CodexForm {
         class as usize
     }
 
-    /// Content between the items within a message becomes a line, and so does each of these.
+    /// Writes each run of parts between the items within a message as a line, and each of these items as its own line.
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if item.of() != Of::Message {
             return build_item(item, &item.parts().collect::<Vec<_>>(), log);
@@ -151,12 +151,12 @@ impl LogForm for CodexForm {
     }
 }
 
-/// Members that hold what was said, as one string or as a list.
+/// Members that hold content, as one string or as a list.
 const CONTENT: [&str; 9] =
     ["message", "text", "content", "output", "result", "tools", "summary", "summary_text", "raw_content"];
 
 impl CodexForm {
-    /// Puts what was said where a kept object has it.
+    /// Puts an item's content into the members in which the kept object holds it.
     fn put_content<'g>(
         &mut self,
         item: GatheredItem<'g>,
@@ -172,7 +172,7 @@ impl CodexForm {
         }
     }
 
-    /// What was said, as the member of that name has it.
+    /// An item's content in the form of the kept member with this name.
     fn kept_content<'g>(
         &mut self,
         item: GatheredItem<'g>,
@@ -187,7 +187,7 @@ impl CodexForm {
         if name != "text" || !is_hole(val) {
             return kept_string(item, name);
         }
-        // Reasoning that is shown text by text.
+        // Reasoning that is echoed text by text.
         let known = self.echoes.filter(|(known, _)| *known == item.head().id);
         let shown = known.map_or(0, |(_, shown)| shown);
         self.echoes = Some((item.head().id, shown + 1));
@@ -195,8 +195,8 @@ impl CodexForm {
     }
 }
 
-/// Writes the line for an item, or for a run of its parts, with its echo where the screen shows it: in the order in which
-/// Codex itself writes them.
+/// Writes the line of an item, or of a run of its parts, and its echo if the screen shows the item. The order of the
+/// two lines is Codex's own.
 fn build_item(item: GatheredItem<'_>, parts: &[&Part<'_>], log: &mut LogBuilder<'_, '_>) {
     build_head(item, log);
     let from_assistant = item.head().author == Author::Assistant;
@@ -209,7 +209,7 @@ fn build_item(item: GatheredItem<'_>, parts: &[&Part<'_>], log: &mut LogBuilder<
     }
 }
 
-/// What the screen shows of a message: not what the program put there.
+/// The echo of a message, unless the harness injected the message.
 fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeObject<'g>> {
     let word = match item.head().author {
         _ if item.of() != Of::Message || item.head().origin == Some(Origin::Harness) => return None,
@@ -223,7 +223,7 @@ fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeO
     says.then_some(payload)
 }
 
-/// What is sent to the model.
+/// The payload of a `response_item`.
 fn payload_of<'g>(
     item: GatheredItem<'g>,
     parts: &[&'g Part<'_>],
@@ -275,7 +275,7 @@ fn payload_of<'g>(
     payload
 }
 
-/// The values of an item that stand under their own names in the payload.
+/// The values of an item that have their own members in the payload.
 fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut values = NativeObject::new();
     values
@@ -299,7 +299,7 @@ fn own_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     values
 }
 
-/// Puts the picture that the provider made: it lies in a result within the item.
+/// Puts the picture that the provider made, from the result within the item.
 fn put_picture<'g>(item: GatheredItem<'g>, values: &mut NativeObject<'g>) {
     for inner in item.content() {
         let GatheredContent::Item(inner) = inner else { continue };
@@ -313,7 +313,7 @@ fn put_picture<'g>(item: GatheredItem<'g>, values: &mut NativeObject<'g>) {
     }
 }
 
-/// The elements that kept lists have for an item. In some echoes a text is not a member of its element but the element.
+/// An item's elements for a kept list. In some echoes the element itself is the text.
 fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool, place: ListPlace) -> Vec<NativeElement<'g>> {
     let text_element = |member, text: &'g Str<'static>| {
         let mut element = NativeObject::new();
@@ -326,7 +326,7 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool, place: ListPlace) -> Ve
     };
     let element = |content| {
         let (class, value) = match content {
-            // An echo has no marks around pictures.
+            // Echoes omit the marks around pictures.
             GatheredContent::Part(Part::Text(text))
                 if place == ListPlace::Echo && is_image_mark(text.as_escaped()) =>
             {
@@ -361,12 +361,12 @@ fn kept_elements<'g>(item: GatheredItem<'g>, bare: bool, place: ListPlace) -> Ve
     item.content().filter_map(element).collect()
 }
 
-/// What was said as one value: a JSON value, or all texts together.
+/// An item's content as one value: its JSON value, or all texts joined.
 fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>> {
     if let Some(json) = json_of(item) {
         return Some(json.into());
     }
-    // What the screen showed has no marks around pictures.
+    // Echoes omit the marks around pictures.
     let shown = |text: &&Str<'_>| name != "message" || !is_image_mark(text.as_escaped());
     let texts: Vec<_> = item.parts().filter_map(plain_text).filter(shown).collect();
     match &texts[..] {
@@ -376,12 +376,12 @@ fn kept_string<'g>(item: GatheredItem<'g>, name: &str) -> Option<NativeValue<'g>
     }
 }
 
-/// The JSON value that an item holds.
+/// The JSON part of an item.
 fn json_of(item: GatheredItem<'_>) -> Option<&Raw<'static>> {
     item.parts().find_map(|part| if let Part::Json(json) = part { Some(json) } else { None })
 }
 
-/// A text as the reader takes it, with its own address.
+/// The text of a text or summary part, borrowed from the part itself.
 fn plain_text<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
     match part {
         Part::Text(text) | Part::Summary(text) => Some(text),
@@ -389,7 +389,7 @@ fn plain_text<'g>(part: &'g Part<'static>) -> Option<&'g Str<'static>> {
     }
 }
 
-/// The list that a built line has for parts. Codex reads no other elements: a refusal is text.
+/// The content list of a new line. Codex reads only texts and images, so a refusal becomes text.
 fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> Vec<NativeObject<'p>> {
     let element = |part: &&'p Part<'_>| {
         if let Part::Media(media) = part {
@@ -404,7 +404,7 @@ fn built_elements<'p>(parts: &[&'p Part<'_>], word: &'static str) -> Vec<NativeO
     parts.iter().filter_map(element).collect()
 }
 
-/// Arguments as text: a JSON value is escaped once more.
+/// Arguments as a string; a JSON value is escaped.
 fn arguments_of(item: GatheredItem<'_>) -> Option<Str<'_>> {
     item.arguments().map(|args| match args {
         Args::Text(text) => text.reborrow(),
@@ -423,7 +423,7 @@ fn write_line(
     log.write(line);
 }
 
-/// Writes the first line, unless there is one: without it Codex does not take the file for a rollout.
+/// Writes the head line, unless the log has lines already. Codex does not recognise a rollout without it.
 fn build_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
     if log.has_frames() {
         return;
@@ -431,7 +431,7 @@ fn build_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
     let SessionHead { id, start, cwd } = log.session_head(item);
     let mut payload = NativeObject::new();
     payload.put("id", id).put("timestamp", start).put("cwd", cwd).literal("originator", "interlingua");
-    // Codex wants a version; this is the one whose resume was tried with such a file.
+    // Codex requires a version; resuming a rollout of this form was tested with 0.166.0.
     payload.literal("cli_version", "0.166.0").literal("source", "cli");
     let mut git = NativeObject::new();
     for (name, field) in [

@@ -1,4 +1,4 @@
-//! GitHub Copilot's chat API: Chat Completions with members of its own.
+//! GitHub Copilot's chat API: Chat Completions with additional members.
 
 mod says;
 
@@ -64,14 +64,14 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// The models on offer. What they can do stays where it is.
+/// The model list. The models' capabilities stay unclaimed.
 static MODELS: ListWords = ListWords {
     members: &[(Field::ModelName, "name"), (Field::ModelOwner, "vendor")],
     otherwise: &[(Field::ModelName, "\"unknown\""), (Field::ModelOwner, "\"unknown\"")],
     ..chat::MODELS
 };
 
-/// As GitHub speaks.
+/// GitHub's flavour.
 static FLAVOUR: Flavour = Flavour {
     backend: &BACKEND,
     client: &CLIENT,
@@ -98,7 +98,7 @@ static BACKEND: Profile = Profile {
 static CLIENT: Profile =
     Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: chat::CLIENT.marks, ..BACKEND };
 
-/// Whatever the chat dialect is, it may be: what nobody else has decides.
+/// Detects the chat dialect; members that only Copilot has raise the score.
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
     let is_own = |val: Val<'_>| {
@@ -116,7 +116,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
             .any(is_own);
     match chat::sniff(head) {
         Some((role, score)) => Some((role, if own { score + 8 } else { score })),
-        // Chunks that hold nothing but what the client is told besides.
+        // Chunks that hold only Copilot's additional members for the client.
         None if own && doc.get("choices").is_some() => Some((Role::Stream, 9)),
         None => None,
     }

@@ -1,4 +1,4 @@
-//! Kimi's API: Chat Completions as Moonshot AI speaks them.
+//! Kimi's API: the Chat Completions flavour of Moonshot AI.
 
 mod says;
 
@@ -87,10 +87,10 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// How many tokens a request has.
+/// The token count of a request.
 static COUNT: CountWords = CountWords { path: &["data", "total_tokens"], cached: None, around: "" };
 
-/// The models on offer.
+/// The model list.
 static MODELS: ListWords = ListWords {
     members: &[
         (Field::ModelTime, "created"),
@@ -100,7 +100,7 @@ static MODELS: ListWords = ListWords {
     ..chat::MODELS
 };
 
-/// As Moonshot speaks.
+/// Moonshot's flavour.
 static FLAVOUR: Flavour = Flavour {
     backend: &BACKEND,
     client: &CLIENT,
@@ -120,7 +120,7 @@ static BACKEND: Profile = Profile {
     settings: SETTINGS,
     refusals: Refusals::AsText,
     free_text: FreeText::Wrapped,
-    // An empty text beside calls is refused.
+    // The server refuses an empty text beside calls.
     texts: TextForm { head: TEXT_PART, blank: BlankText::Refuse },
     marks: Marks::Nothing,
     own_tools: &[OwnTool {
@@ -139,7 +139,7 @@ static CLIENT: Profile = Profile {
     ..BACKEND
 };
 
-/// Settings that are one value.
+/// Settings with a single value.
 const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting {
@@ -166,7 +166,7 @@ const SETTINGS: &[Setting] = &[
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::AsIs },
 ];
 
-/// Whatever the chat dialect is, it may be: what nobody else has decides.
+/// Detects the chat dialect; members that only Kimi has raise the score.
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     if head.doc.get("data").is_some_and(|data| data.has_kind("total_tokens", Kind::Number)) {
         return Some((Role::Counted, 9));
@@ -190,7 +190,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         }
         Role::Response | Role::Stream => {
             let tells = |usage: Val<'_>| usage.has_kind("cached_tokens", Kind::Number);
-            // Others count them there, too.
+            // Other vendors also count cached tokens in `usage` itself, so the model must be Kimi's.
             let model = doc.str_or_empty("model");
             let is_kimi = model.contains("kimi") || model.contains("moonshot");
             let counted = doc.get("usage").is_some_and(tells)

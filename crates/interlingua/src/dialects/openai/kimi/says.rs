@@ -1,10 +1,10 @@
-//! What requests and answers of Kimi's API say of each field of the model, where it is not what the chat dialect says.
+//! The fields that requests and responses of Kimi's API support, where they differ from the chat dialect.
 
 use crate::dialects::openai::chat::says;
 use crate::ledger::Reason;
 use crate::model::{Field, Says, citations};
 
-/// A request.
+/// The fields of a request.
 pub(super) const fn request(field: Field) -> Says {
     match field {
         Field::Seed
@@ -35,7 +35,7 @@ pub(super) const fn request(field: Field) -> Says {
     }
 }
 
-/// An answer, whole or as a stream.
+/// The fields of a response, whole or streamed.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
         citations!() => Says::No(Reason::NoSlot),

@@ -1,4 +1,4 @@
-//! OpenAI Responses: requests, whole responses and errors, streams. What Codex and OpenAI's newer clients speak.
+//! OpenAI Responses: requests, whole responses, errors and streams. Codex and OpenAI's newer clients use this API.
 
 mod read;
 mod says;
@@ -87,7 +87,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(CountReader(&COUNT))),
             write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
         },
-        // The list of models is that of the chat dialect, which reads it.
+        // The model list is the chat dialect's, and the chat dialect reads it.
         RoleSpec {
             role: Role::Models,
             framing: Framing::Whole,
@@ -102,11 +102,11 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// How many tokens a request has.
+/// The token count of a request.
 static COUNT: CountWords =
     CountWords { path: &["input_tokens"], cached: None, around: r#""object":"response.input_tokens""# };
 
-/// What the API takes.
+/// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
     vendor: &OPENAI_RESPONSES,
     says: says::request,
@@ -120,17 +120,17 @@ static BACKEND: Profile = Profile {
     free_text: FreeText::Native,
     texts: TextForm { head: r#"{"type":"input_text","text":""#, blank: BlankText::Take },
     text_documents: false,
-    // One that comes first is no item.
+    // A leading system message becomes `instructions`, not an item.
     system_is_turn: false,
     groups: true,
     marks: Marks::Input,
     own_tools: OWN_TOOLS,
 };
 
-/// What its clients take.
+/// The profile of clients.
 static CLIENT: Profile = Profile { says: says::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
 
-/// The vendor's own tools.
+/// Tools that the vendor itself provides.
 const OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         begins: "web_search",
@@ -169,17 +169,17 @@ const OWN_TOOLS: &[OwnTool] = &[
     client("computer_use_preview", Service::Computer),
 ];
 
-/// A tool that the provider runs, and that stands in for no other's.
+/// A tool that the provider runs, without a role as stand-in for another vendor's tool.
 const fn server(begins: &'static str, service: Service) -> OwnTool {
     OwnTool { begins, kind: CallKind::Server, service: Some(service), stands_in: None }
 }
 
-/// A tool that the client runs, likewise.
+/// A tool that the client runs, without a role as stand-in for another vendor's tool.
 const fn client(begins: &'static str, service: Service) -> OwnTool {
     OwnTool { begins, kind: CallKind::Vendor, service: Some(service), stands_in: None }
 }
 
-/// The words of `role`.
+/// The values of `role`.
 const ROLES: Words<Author> = Words(&[
     (Author::User, "user"),
     (Author::Assistant, "assistant"),
@@ -187,7 +187,7 @@ const ROLES: Words<Author> = Words(&[
     (Author::Developer, "developer"),
 ]);
 
-/// The status of a whole answer, or why it is incomplete.
+/// The `status` values of a response, and the reasons of an incomplete response.
 static STOPS: StopWords = StopWords {
     words: Words(&[
         (StopClass::End, COMPLETED),
@@ -196,21 +196,21 @@ static STOPS: StopWords = StopWords {
         (StopClass::Filter, "content_filter"),
         (StopClass::Cancelled, CANCELLED),
         (StopClass::Cancelled, "steered"),
-        // As some servers spell it.
+        // Some servers use this spelling.
         (StopClass::End, "complete"),
     ]),
     nearest: Words(&[(StopClass::ContextFull, "max_output_tokens"), (StopClass::Refusal, "content_filter")]),
 };
 
 const COMPLETED: &str = "completed";
-/// A status, unlike the other words for an answer that is not complete.
+/// A `status` value; the other values for an incomplete response are reasons.
 const CANCELLED: &str = "cancelled";
 
-/// Before the state of another issuer that a client of this API was given in `encrypted_content`, and will send back: then
-/// come the issuer's name, the kind of state and the state, after colons.
+/// Prefix of another issuer's state in `encrypted_content`, which a client of this API receives and sends back. The
+/// issuer's name, the kind of state and the state follow, separated by colons.
 const CARRIED: &str = "interlingua:";
 
-/// Takes state that only its issuer can read.
+/// Reads opaque state, and its issuer and kind if the state is another issuer's.
 fn read_state(val: Val<'_>) -> Option<Opaque<'_>> {
     val.str()?;
     let text = val.text();
@@ -228,7 +228,7 @@ fn read_state(val: Val<'_>) -> Option<Opaque<'_>> {
     }))
 }
 
-/// The same as it is written, escaped.
+/// Opaque state as it is written, escaped.
 fn carried(opaque: &Opaque<'_>) -> String {
     let Opaque { kind, issuer, value } = opaque;
     if issuer.is(issuers::OPENAI) {
@@ -246,14 +246,15 @@ const fn word(kind: OpaqueKind) -> &'static str {
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let doc = head.doc;
-    // Stored responses repeat the input of their request.
+    // Stored responses repeat the input of their request, so this check comes first.
     if doc.str_or_empty("object") == "response" {
         return Some((Role::Response, 10));
     }
     if let Some(input) = doc.get("input").filter(|_| doc.get("messages").is_none()) {
         return request_score(doc, input).map(|score| (Role::Request, score));
     }
-    // A stored prompt needs no input. Its id begins so; `prompt` alone may be another program's.
+    // A request with a stored prompt needs no input. The id of a stored prompt begins with `pmpt_`; `prompt` alone may
+    // belong to another program.
     let prompt = doc.get("prompt").filter(|_| doc.get("messages").is_none());
     if let Some(id) = prompt.and_then(|prompt| prompt.get("id")?.str()) {
         return Some((Role::Request, if id.as_escaped().starts_with("pmpt_") { 9 } else { 4 }));
@@ -276,9 +277,9 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     }
 }
 
-/// How sure it is that a document with an input is a request of this API. Others of the vendor have one, too.
+/// The score of a document with `input` as a Responses request. OpenAI's other APIs also have an `input` member.
 fn request_score(doc: Val<'_>, input: Val<'_>) -> Option<u32> {
-    // Embeddings and speech.
+    // Members of the embeddings and speech APIs.
     let others = ["encoding_format", "dimensions", "voice"];
     let model = doc.get("model").and_then(|model| model.str());
     let is_other = ["embed", "moderation", "tts"];
@@ -298,14 +299,14 @@ fn request_score(doc: Val<'_>, input: Val<'_>) -> Option<u32> {
     let marked = own.iter().any(|(kind, names)| names.iter().any(|name| doc.has_kind(name, *kind)));
     match input.kind() {
         Kind::Array if input.elements().any(is_item) => Some(if marked { 9 } else { 6 }),
-        // A limit alone, or a text, may be another program's.
+        // A limit alone, or a text, may belong to another program.
         Kind::String | Kind::Array if doc.has_str("model") => Some(if marked { 8 } else { 4 }),
         Kind::String | Kind::Array if marked => Some(if doc.has_str("instructions") { 4 } else { 2 }),
         Kind::Null | Kind::Bool | Kind::Number | Kind::String | Kind::Array | Kind::Object => None,
     }
 }
 
-/// Whether that is an item of a conversation.
+/// Whether a value is an item of a conversation.
 fn is_item(item: Val<'_>) -> bool {
     let word = item.str_or_empty("type");
     let speaks = ["user", "assistant", "system", "developer"].contains(&item.str_or_empty("role"));

@@ -1,13 +1,13 @@
-//! What requests and answers of the Responses API say of each field of the model.
+//! The fields that requests and responses of the Responses API support.
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says, citations};
 use crate::wire::says::{ANSWERED, CALLED, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request};
 
-/// A request.
+/// The fields of a request.
 pub(super) const fn request(field: Field) -> Says {
     match field {
-        // What other APIs have no place for.
+        // Fields that other APIs do not have.
         Field::ItemAuthor => Says::Less("messages that say nothing are left out"),
         Field::ItemPhase => Says::Less("of the assistant only"),
         Field::CallNamespace => CALLED,
@@ -15,7 +15,7 @@ pub(super) const fn request(field: Field) -> Says {
     }
 }
 
-/// An answer, whole or as a stream.
+/// The fields of a response, whole or streamed.
 pub(super) const fn answer(field: Field) -> Says {
     match field {
         Field::ItemId => Says::Less("each is there once"),
@@ -96,7 +96,7 @@ const fn rest_of_request(field: Field) -> Says {
         | Field::ReasoningMode
         | Field::SettingsCache
         | Field::MediaCitable => Says::No(Reason::NoSlot),
-        // Only an answer cites.
+        // Only responses hold citations.
         citations!() => Says::No(Reason::NoSlot),
         kit_in_request!() => in_request(field),
     }

@@ -1,4 +1,4 @@
-//! The settings of a request, read and written.
+//! Reads and writes the settings of a request.
 
 use super::BACKEND;
 use super::items::{GrammarForm, write_grammar};
@@ -15,7 +15,7 @@ use crate::wire::settings::{
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, note_tag, settings};
 
-/// Settings that are one value.
+/// Settings with a single value.
 pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_output_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
@@ -24,7 +24,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["top_logprobs"], field: Field::TopLogprobs, how: SettingForm::Between(0.0, 20.0) },
     Setting { names: &["store"], field: Field::StoreAnswer, how: SettingForm::AsIs },
     Setting { names: &["stream"], field: Field::StreamAnswer, how: SettingForm::AsIs },
-    // The second is being replaced by the first.
+    // `safety_identifier` replaces `user`.
     Setting { names: &["safety_identifier", "user"], field: Field::EndUser, how: SettingForm::ShortId(64) },
     Setting {
         names: &["service_tier"],
@@ -35,19 +35,19 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["prompt_cache_key"], field: Field::CacheKey, how: SettingForm::ShortId(64) },
 ];
 
-/// The types of tools that the client describes.
+/// The values of `type` for tools that the client describes.
 const TOOLS: Words<CallKind> = Words(&[(CallKind::Function, "function"), (CallKind::FreeText, "custom")]);
 
-/// The words of `tool_choice`.
+/// The values of `tool_choice`.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "required" };
 
-/// The words of `reasoning.summary`.
+/// The values of `reasoning.summary`.
 const SUMMARIES: [&str; 3] = ["auto", "concise", "detailed"];
 
-/// What `include` says when the likelihood of tokens is asked for.
+/// The `include` value that requests log probabilities.
 const LOGPROBS: &str = "message.output_text.logprobs";
 
-/// The type of the input item by which tools come later than the settings.
+/// The type of the input item that adds tools after the settings.
 pub(super) const ADDITIONAL_TOOLS: &str = "additional_tools";
 
 /// Reads the settings, and the tools among the items of `input`.
@@ -84,7 +84,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
     read_choice(root, &mut request);
     let text = root.get("text");
     request.verbosity = text.and_then(|text| text.take_str("verbosity", Field::Verbosity));
-    // Last, because a writer that has no word for it looks for the last claim.
+    // The format is read last, because a writer that does not support it looks for the last claim.
     request.format = text.and_then(|text| text.get("format")).and_then(format);
     request
 }
@@ -107,7 +107,8 @@ fn read_tools<'t>(list: Val<'t>, tools: &mut Vec<Tool<'t>>) {
     }
 }
 
-/// A tool that the client describes, or one of the vendor's own types. Types we do not know stay where they are.
+/// Reads a tool that the client describes, or a tool of one of the vendor's own types. Unknown tool types stay
+/// unclaimed.
 fn read_tool<'t>(tool: Val<'t>, namespace: Option<Str<'t>>) -> Option<Tool<'t>> {
     let kind = tool.get("type");
     let word = kind.and_then(|kind| kind.str()).unwrap_or(Str::escaped("function"));
@@ -131,14 +132,14 @@ fn read_tool<'t>(tool: Val<'t>, namespace: Option<Str<'t>>) -> Option<Tool<'t>> 
     let vendor_type = kind?.take_text(Field::ToolType);
     let config = tool.members().filter(|(member, _)| !member.is("type"));
     let config = config.map(|(member, value)| (member, value.take(Field::ToolConfig))).collect();
-    // They have no name but their type.
+    // The vendor's own tools are named by their type.
     Some(Tool { vendor_type, config, service: own.service, ..Tool::new(own.kind, word) })
 }
 
-/// Which of the tools that we know to use; a choice among others stays where it is.
+/// Reads the tool choice. A choice that names an unknown tool stays unclaimed.
 fn read_choice<'t>(root: Val<'t>, request: &mut Request<'t>) {
     let choice = root.get("tool_choice").filter(|_| !request.tools.is_empty());
-    // A choice that is a word names none.
+    // A choice that is a string names no tool.
     let named_tools = if choice.is_some_and(|choice| choice.str().is_none()) { &*request.tools } else { &[] };
     let offered = OfferedTools::of(named_tools);
     let mode = choice.filter(|choice| choice.str_or_empty("type") == "allowed_tools").map(|allowed| {
@@ -162,7 +163,7 @@ fn read_choice<'t>(root: Val<'t>, request: &mut Request<'t>) {
     }
 }
 
-/// The name of the tool that an object means: vendors' own are meant by their type.
+/// The name of the chosen tool. The vendor's own tools are chosen by type.
 fn named<'t>(choice: Val<'t>, offered: &OfferedTools<'_, '_>, field: Field) -> Option<Str<'t>> {
     if let Some(name) = choice.get("name").filter(|name| offered.has(*name)) {
         note_tag(choice, "type", &["function", "custom"]);
@@ -193,16 +194,17 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
     Some(parsed)
 }
 
-/// Whose request is written.
+/// The origin of the request that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// A client of this API, which means what it leaves out as this API does.
+    /// A client of this API; missing settings keep this API's defaults.
     Own,
-    /// A client of another, which keeps no answers and holds no schema to be strict unless it is told to.
+    /// A client of another API; the provider must not store responses or enforce strict schemas unless the request asks
+    /// for it.
     Other,
 }
 
-/// Opens the request and writes everything before `instructions` and `input`.
+/// Opens the request and writes every member before `instructions` and `input`.
 pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, out: &mut Target<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
@@ -261,7 +263,7 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
                     out.json.key("tool_choice");
                     write_named(tool, &name, out);
                 }
-                // Where there is no other, any is that one.
+                // With a single tool, `required` selects it.
                 Some(_) => {
                     let word = if offered.len() == 1 { CHOICES.required } else { CHOICES.auto };
                     out.ledger.note("a tool of the provider's own cannot be chosen by name");
@@ -280,7 +282,7 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
     out.json.opt_bool("parallel_tool_calls", parallel);
 }
 
-/// `reasoning`: how hard to think, and how much of it to show.
+/// Writes `reasoning`: the effort and the form of the summary.
 fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut Target<'_>) {
     let shown = reasoning.visibility.as_ref().and_then(|visibility| {
         let own = SUMMARIES.iter().find(|word| visibility.is(word));
@@ -301,7 +303,7 @@ fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut
     out.json.end_object();
 }
 
-/// `text`: the form of the answer, and how much to say.
+/// Writes `text`: the response format and the verbosity.
 fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut Target<'_>) {
     let verbosity = request.verbosity.as_ref().filter(|_| takes.takes(Field::Verbosity));
     if verbosity.is_none() {
@@ -332,7 +334,8 @@ fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, o
     out.json.opt_str("verbosity", verbosity).end_object();
 }
 
-/// Begins a group of tools. Its description is ours: groups of others have none, and a client's own is not read.
+/// Opens a group of tools. The group's name is its description: groups of other dialects have none, and a client's own
+/// description is not read.
 fn open_group(tool: &Tool<'_>, out: &mut Target<'_>) {
     let Some(namespace) = &tool.namespace else { return };
     out.ledger.note("group of tools described by its name");
@@ -347,7 +350,7 @@ fn write_tool(
     tape: &mut TapeBuf,
     out: &mut Target<'_>,
 ) {
-    // Marks for the cache have no place on tools, as the table says.
+    // Cache marks of tools have no field in this API; the table lists them as lost.
     #[rustfmt::skip]
     let Tool {
         kind, vendor_type, name: _, description, schema, strict, config, service, namespace, output_schema,
@@ -408,7 +411,7 @@ fn write_tool(
     out.json.end_object();
 }
 
-/// Gives up what a tool of a vendor's own is not described by.
+/// Books the description members as lost; the vendor's own tools do not have them.
 fn lose_description(tool: &Tool<'_>, out: &mut Target<'_>) {
     let Tool { description, schema, strict, output_schema, grammar, deferred, .. } = tool;
     out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
@@ -435,8 +438,7 @@ fn lose_raws(values: &[(Field, &Option<crate::json::Raw<'_>>)], out: &mut Target
     }
 }
 
-/// A tool that must or may be used.
-/// Whether a choice can name the tool.
+/// Whether a tool choice can name the tool.
 fn can_be_named(tool: &Tool<'_>) -> bool {
     let Some(vendor_type) = &tool.vendor_type else { return true };
     let own = BACKEND.own_type(vendor_type).map(|_| vendor_type.reborrow());

@@ -1,4 +1,5 @@
-//! Calls of an assistant's message: whole ones, and fragments as servers send them, by the rules or not.
+//! Reads the calls of an assistant's message: whole calls, and fragments, including fragments from servers that break
+//! the rules.
 
 use std::collections::HashMap;
 
@@ -12,18 +13,18 @@ use crate::wire::is_blank;
 /// The calls of one message.
 #[derive(Default)]
 pub(super) struct CallReader {
-    /// The last call of a whole message: only its end may be missing.
+    /// The last call of a whole message, whose end has not been emitted.
     last: Option<ItemId>,
-    /// How many calls a whole message made.
+    /// The number of calls in a whole message.
     count: u64,
-    /// Calls that come in fragments.
+    /// Calls that arrive in fragments.
     calls: Vec<Call>,
-    /// Those of which id and name are known since something else was said.
+    /// Calls with id and name that start at the next interruption, when their names are complete.
     ready: Vec<usize>,
     /// The last call with each index, and the call with each id.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    /// Arguments, decoded in memory that is used again.
+    /// Reused buffer for decoded arguments.
     plain: String,
 }
 
@@ -32,30 +33,30 @@ struct Call {
     id: String,
     name: String,
     kind: CallKind,
-    /// `None` until id and name are known and nothing can be added to the name; then `arguments` is empty.
+    /// `None` until id and name are complete; from then on `arguments` is empty.
     item: Option<ItemId>,
     arguments: String,
     progress: JsonProgress,
 }
 
-/// An entry of `tool_calls`, or the one call of 2023.
+/// An entry of `tool_calls`, or the single call of the 2023 API.
 #[derive(Clone, Copy, Default)]
 struct Fragment<'t> {
     index: Option<u64>,
     id: Option<Val<'t>>,
     name: Option<Val<'t>>,
     arguments: Option<Val<'t>>,
-    /// Another entry of the same list stands before it.
+    /// Whether the entry is not the first of its list.
     follows: bool,
 }
 
 impl CallReader {
-    /// How many calls there are so far.
+    /// The number of calls so far.
     pub(super) fn count(&self) -> u64 {
         self.count + self.calls.len() as u64
     }
 
-    /// Reads an entry of `tool_calls`, at that place of its list; returns whether it is one.
+    /// Reads the entry of `tool_calls` at index `place` of its list. Returns `false` if the entry is not a call.
     pub(super) fn entry(&mut self, entry: Val<'_>, place: u64, holder: Holder, out: &mut Events<'_>) -> bool {
         let (mut index, mut id, mut function, mut custom, mut tag) = (None, None, None, None, None);
         for (name, value) in entry.members() {
@@ -67,11 +68,11 @@ impl CallReader {
                 "id" if value.kind() == Kind::String => id = id.or(Some(value)),
                 "function" => function = Some(value),
                 "custom" => custom = Some(value),
-                // Anything else stays where it is.
+                // Other members stay unclaimed.
                 _ => {}
             }
         }
-        // Some servers add an empty one of the other sort.
+        // Some servers add an empty `custom` beside `function`, or the reverse.
         let is_free = match (function, custom) {
             (Some(function), Some(custom)) => is_placeholder(function) && !is_placeholder(custom),
             (None, Some(_)) => true,
@@ -86,7 +87,7 @@ impl CallReader {
             other.note(Field::Structure);
         }
         let number = index.map(|(_, number)| number);
-        // An index only tells pieces apart: one that tells nothing stays where it is.
+        // An index only distinguishes calls; an unexpected index stays unclaimed.
         let next = if holder.whole { place } else { self.calls.len() as u64 };
         let tells = |number: u64| number == next || self.by_index.contains_key(&number);
         if let Some((value, _)) = index.filter(|(_, number)| tells(*number)) {
@@ -99,12 +100,12 @@ impl CallReader {
         is_call
     }
 
-    /// Reads the one call of 2023, which has no id; returns whether it is one.
+    /// Reads the single call of the 2023 API, which has no id. Returns `false` if the value is not a call.
     pub(super) fn lone(&mut self, inner: Val<'_>, holder: Holder, out: &mut Events<'_>) -> bool {
         self.call_or_fragment(Fragment::default(), CallKind::Function, Some(inner), holder, out)
     }
 
-    /// `inner` holds the name and the arguments.
+    /// Reads a call or a fragment; `inner` holds the name and the arguments.
     fn call_or_fragment<'t>(
         &mut self,
         mut fragment: Fragment<'t>,
@@ -118,13 +119,13 @@ impl CallReader {
                 _ if is_blank(value) || value.is("") => _ = value.note(Field::Structure),
                 "name" => fragment.name = fragment.name.or(Some(value)),
                 "arguments" | "input" => fragment.arguments = fragment.arguments.or(Some(value)),
-                // Anything else stays where it is.
+                // Other members stay unclaimed.
                 _ => {}
             }
         }
         let says_something = fragment.name.is_some() || fragment.arguments.is_some();
         if holder.whole {
-            // An entry without a name and arguments is no call: some servers put one beside their answer.
+            // An entry without name and arguments is not a call. Some servers put an empty entry beside their response.
             if says_something {
                 self.whole_call(fragment, kind, holder, out);
             }
@@ -154,7 +155,7 @@ impl CallReader {
         self.count += 1;
     }
 
-    /// A fragment of the call of that number.
+    /// Adds a fragment to the call at index `at`.
     fn fragment(&mut self, at: usize, fragment: Fragment<'_>, holder: Holder, out: &mut Events<'_>) {
         let Fragment { index, id, name, arguments, .. } = fragment;
         let Some(call) = self.calls.get_mut(at) else { return };
@@ -174,7 +175,7 @@ impl CallReader {
         }
         call.progress.read(&args, &mut self.plain);
         match (call.item, args) {
-            // A function's arguments are JSON, but a piece of them is not; free text is what it is.
+            // A fragment of a function's JSON arguments is not valid JSON; a fragment of free text is valid text.
             (Some(item), args) if call.kind != CallKind::Function => out.delta(item, 0, Part::Args(args)),
             (Some(item), args) => out.piece(item, 0, Part::Args(args)),
             (None, Args::Text(text)) => call.arguments.push_str(text.as_escaped()),
@@ -184,9 +185,9 @@ impl CallReader {
         }
     }
 
-    /// The call that a fragment belongs to, if it has begun. Fragments belong together by index, and without one by id;
-    /// else they belong to the last call. Servers that give every call the same index, every fragment a new id, or
-    /// none, are understood by what was said so far: a call that can grow no more is followed by another.
+    /// The known call to which a fragment belongs. Fragments are matched by index, without an index by id, and
+    /// otherwise belong to the last call. Some servers give every call the same index, or every fragment a new id or
+    /// none; then a fragment after complete arguments starts a new call.
     fn known_call(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let Fragment { index, id, name, arguments, follows } = fragment;
         let id_text = id.and_then(|id| id.str());
@@ -210,16 +211,16 @@ impl CallReader {
         let begins_another = if call.arguments_came() {
             is_complete && (name.is_some() || new_id) && (name.is_some() || arguments.is_some())
         } else {
-            // Without arguments so far, only what is called otherwise in both ways is another call, or what stands
-            // beside it in one list.
+            // Without arguments so far, a fragment starts a new call only if both its name and its id are new, or if
+            // its name is new and it follows in the same list without an index.
             new_name && (new_id || *follows && index.is_none())
         };
-        // A server may repeat id and name to the end.
+        // Some servers repeat id and name until the end of the stream.
         let repeats = id.is_some() && !new_id && !new_name && arguments.is_none();
         (!begins_another || repeats).then_some(at)
     }
 
-    /// Something else is said: nothing is added to the names of calls any more.
+    /// Starts the calls that are ready. Other content follows, so their names are complete.
     pub(super) fn interrupt(&mut self, holder: Holder, out: &mut Events<'_>) {
         self.ready.sort_unstable();
         for at in self.ready.drain(..) {
@@ -229,7 +230,7 @@ impl CallReader {
         }
     }
 
-    /// The source stops here: says the calls that waited for their id or name.
+    /// Handles the end of a truncated source: emits the calls that waited for their id or name.
     pub(super) fn cut_off(&mut self, holder: Holder, out: &mut Events<'_>) {
         for call in &mut self.calls {
             if !call.is_placeholder() {
@@ -238,7 +239,7 @@ impl CallReader {
         }
     }
 
-    /// Completes all calls; `last` is how the last one ended.
+    /// Completes all calls; `last` is the status of the last call.
     pub(super) fn end(&mut self, last: Status, holder: Holder, out: &mut Events<'_>) {
         if let Some(call) = self.last.take() {
             out.end(ItemTail::new(call, last));
@@ -258,12 +259,12 @@ impl CallReader {
         self.by_id.clear();
     }
 
-    /// Whether the arguments of the last call are not complete.
+    /// Whether the arguments of the last call are incomplete.
     pub(super) fn breaks_off(&self) -> bool {
         self.calls.last().is_some_and(|call| call.arguments_came() && !call.progress.is_complete())
     }
 
-    /// Forgets how many there were: a new message begins.
+    /// Resets the count of calls for a new message.
     pub(super) fn reset(&mut self) {
         self.count = 0;
     }
@@ -279,12 +280,13 @@ impl Call {
         self.progress.begun
     }
 
-    /// Only its id is known.
+    /// Whether only the id of the call is known.
     fn is_placeholder(&self) -> bool {
         self.item.is_none() && self.name.is_empty() && self.arguments.is_empty()
     }
 
-    /// Learns its id, once; returns whether it was news. The same again is understood; another one stays where it is.
+    /// Stores the id of the call once; returns whether the id is new. A repeated id is claimed; a different id stays
+    /// unclaimed.
     fn learn_id(&mut self, val: Option<Val<'_>>) -> bool {
         let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return false };
         let is_news = self.id.is_empty();
@@ -297,7 +299,7 @@ impl Call {
         is_news
     }
 
-    /// Learns its name, which may come in parts before the arguments. The same again is understood.
+    /// Adds to the name of the call, which may arrive in parts before the arguments. A repeated name is claimed.
     fn learn_name(&mut self, val: Option<Val<'_>>) {
         let Some((val, text)) = val.and_then(|val| Some((val, val.str()?))) else { return };
         let text = text.as_escaped();
@@ -310,7 +312,7 @@ impl Call {
         }
     }
 
-    /// Starts the item, if it has not begun.
+    /// Starts the item of the call, unless it has started.
     fn start(&mut self, holder: Holder, out: &mut Events<'_>) -> ItemId {
         if let Some(item) = self.item {
             return item;
@@ -324,7 +326,7 @@ impl Call {
         let item = start_call(call, holder, out);
         self.item = Some(item);
         if !self.arguments.is_empty() {
-            // They came in pieces, and more may follow.
+            // The arguments arrived in pieces, and more may follow.
             out.piece(item, 0, Part::Args(Args::Text(Str::escaped(&self.arguments))));
             self.arguments.clear();
         }
@@ -337,12 +339,12 @@ fn start_call(call: ToolCall<'_>, holder: Holder, out: &mut Events<'_>) -> ItemI
     out.start(head)
 }
 
-/// Whether a call says nothing: it has no name and no arguments.
+/// Whether a call has no name and no arguments.
 pub(super) fn is_placeholder(inner: Val<'_>) -> bool {
     inner.kind() == Kind::Object && inner.member_values().all(|value| is_blank(value) || value.is(""))
 }
 
-/// (A piece of) arguments, if it says anything. An object is against the rules, but some servers send one.
+/// The arguments, or a piece of them, if not empty. The API defines a string, but some servers send an object.
 fn take_arguments(val: Val<'_>) -> Option<Args<'_>> {
     match val.kind() {
         Kind::String => val.take_text(Field::CallArgs).filter(|text| !text.is_empty()).map(Args::Text),
@@ -351,7 +353,7 @@ fn take_arguments(val: Val<'_>) -> Option<Args<'_>> {
     }
 }
 
-/// How far a JSON value has come that is read in pieces.
+/// Tracks whether a JSON value that arrives in pieces is complete.
 #[derive(Default)]
 struct JsonProgress {
     begun: bool,
@@ -361,7 +363,7 @@ struct JsonProgress {
 }
 
 impl JsonProgress {
-    /// Reads the next piece.
+    /// Scans the next piece.
     fn read(&mut self, args: &Args<'_>, plain: &mut String) {
         plain.clear();
         match args {
@@ -388,7 +390,7 @@ impl JsonProgress {
         }
     }
 
-    /// Whether nothing can be added to it.
+    /// Whether the JSON value is complete.
     const fn is_complete(&self) -> bool {
         self.begun && self.depth == 0 && !self.in_string
     }

@@ -8,8 +8,8 @@ use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::{CacheWords, PART_MARK};
 
-/// What the content of a message, which may have marks itself, will look like. A text with a mark for the cache is more
-/// than one thing.
+/// The shape of a message's content. `marks` are the cache marks on the message; a text with a cache mark has two
+/// parts, so its shape is a list.
 pub(super) fn shape(content: Option<Val<'_>>, marks: &[Option<Val<'_>>; 3]) -> Shape {
     if marks.iter().any(Option::is_some) {
         return Shape::List;
@@ -23,30 +23,30 @@ pub(super) fn shape(content: Option<Val<'_>>, marks: &[Option<Val<'_>>; 3]) -> S
     }
 }
 
-/// Marks for the cache: the API's own, the one that gateways in front of other providers take, and Copilot's.
+/// The cache marks: the API's own, that of gateways in front of other providers, and Copilot's.
 pub(super) const MARKS: [&CacheWords; 3] = [&CACHE, &CACHE_CONTROL, &COPILOT_CONTROL];
 
 const MARK_NAMES: WantedNames<3> = WantedNames::new([MARKS[0].name, MARKS[1].name, MARKS[2].name]);
 
-/// Whom the parts of an item are said to: the number of the part, and the part.
+/// Callback for the parts of an item: the part number and the part.
 pub(super) type SayPart<'s> = dyn FnMut(u32, Part<'_>, &mut Events<'_>) + 's;
 
-/// A part of content, or content that is only one.
+/// A part of a content list, or content that is a single value.
 #[derive(Clone, Copy)]
 pub(super) struct ChatPart<'t> {
     pub(super) val: Val<'t>,
-    /// It is the content itself, not an element of it.
+    /// Whether the part is the whole content, not an element of a list.
     alone: bool,
 }
 
-/// The parts of content.
+/// The parts of a message's content.
 pub(super) fn parts_of(content: Val<'_>) -> impl Iterator<Item = ChatPart<'_>> {
     let alone = content.kind() != Kind::Array;
     let only = Some(ChatPart { val: content, alone }).filter(|_| alone);
     only.into_iter().chain(content.elements().map(|val| ChatPart { val, alone: false }))
 }
 
-/// Reads the content of an item of that kind. A part we do not know stays where it is.
+/// Reads the content of an item of kind `of`. Unknown parts stay unclaimed.
 pub(super) fn read_content(content: Val<'_>, of: Of, out: &mut Events<'_>, each: &mut SayPart<'_>) {
     if let Some(text) = content.take_text(of.text()) {
         return each(0, Part::Text(text), out);
@@ -57,7 +57,7 @@ pub(super) fn read_content(content: Val<'_>, of: Of, out: &mut Events<'_>, each:
 }
 
 impl<'t> ChatPart<'t> {
-    /// Whether it is thinking, as Mistral has it.
+    /// Whether the part is a thinking part, as in Mistral's API.
     pub(super) fn is_thinking(self) -> bool {
         self.val.get("type").is_some_and(|tag| tag.is("thinking"))
     }
@@ -66,20 +66,21 @@ impl<'t> ChatPart<'t> {
         self.val.note_str("type", Field::Structure);
     }
 
-    /// Reads it, if we know such parts.
+    /// Reads a part of a known type.
     pub(super) fn read(self, number: u32, of: Of, out: &mut Events<'_>, each: &mut SayPart<'_>) {
         let Self { val: part, alone } = self;
         if let Some(text) = part.take_text(of.text()) {
             return each(number, Part::Text(text), out);
         }
         let Some(tag) = part.get("type").filter(|tag| tag.kind() == Kind::String) else {
-            // Some servers answer with the object that was asked for, not with its text.
+            // Some servers return the requested object instead of its JSON text.
             if alone && part.kind() == Kind::Object {
                 each(number, Part::Json(part.take(of.json())), out);
             }
             return;
         };
-        // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+        // A value is claimed after its tag and directly before it is emitted, because a writer books a loss on the last
+        // claim.
         tag.note(Field::Structure);
         let value = match tag.str().as_ref().map_or("", Str::as_escaped) {
             "text" | "input_text" | "output_text" => part.take_str("text", of.text()).map(Part::Text),
@@ -103,14 +104,14 @@ impl<'t> ChatPart<'t> {
             && name.is_none()
             && tag.is("document_url")
         {
-            // Mistral's word for it stands beside the address.
+            // In Mistral's API the document name is beside the URL.
             return self.named(number, value, out, each);
         }
         each(number, value, out);
         self.mark(number, out, each);
     }
 
-    /// A document whose name stands beside it.
+    /// Emits a document whose name is beside its URL.
     fn named(self, number: u32, value: Part<'t>, out: &mut Events<'_>, each: &mut SayPart<'_>) {
         if let Part::Media(media) = value {
             let name = self.val.take_str("document_name", Field::MediaName);
@@ -119,7 +120,7 @@ impl<'t> ChatPart<'t> {
         }
     }
 
-    /// A mark for the cache.
+    /// Emits the cache mark of the part.
     fn mark(self, number: u32, out: &mut Events<'_>, each: &mut SayPart<'_>) {
         for (words, mark) in MARKS.iter().zip(self.val.find(&MARK_NAMES)) {
             if let Some(mark) = mark.and_then(|mark| words.read(mark, PART_MARK)) {
@@ -129,7 +130,7 @@ impl<'t> ChatPart<'t> {
     }
 }
 
-/// A picture: some clients say no more of it than its address.
+/// Reads a picture. Some clients write the URL directly instead of an object.
 fn picture(image: Val<'_>, of: Of) -> Option<Part<'_>> {
     let url = image.get("url").unwrap_or(image);
     let mut media = data_url(url).or_else(|| Some(Media::new(None, source(url)?)))?;
@@ -138,7 +139,7 @@ fn picture(image: Val<'_>, of: Of) -> Option<Part<'_>> {
     Some(Part::Media(media))
 }
 
-/// A document or a film at an address, of the type that such parts usually are of.
+/// Reads a document or film at a URL. `usual` is the media type for URLs with an unknown extension.
 fn at_address<'t>(val: Val<'t>, usual: &'static str, of: Of) -> Option<Part<'t>> {
     let url = val.get("url").unwrap_or(val);
     let media = if let Some(media) = data_url(url) {
@@ -154,7 +155,7 @@ fn at_address<'t>(val: Val<'t>, usual: &'static str, of: Of) -> Option<Part<'t>>
     Some(Part::Media(media))
 }
 
-/// How addresses of media end.
+/// The media types of URL extensions.
 const TYPES: [(&str, &str); 8] = [
     (".pdf", "application/pdf"),
     (".mp4", "video/mp4"),
@@ -166,7 +167,7 @@ const TYPES: [(&str, &str); 8] = [
     (".txt", "text/plain"),
 ];
 
-/// What an address names: something on the web, or a file that Kimi holds.
+/// The source of a URL: a web address, or a file in Kimi's file store.
 fn source(url: Val<'_>) -> Option<MediaSource<'_>> {
     let text = url.str()?;
     let held = text.as_escaped().starts_with("ms://");
@@ -195,7 +196,7 @@ fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
     Some(Part::Media(media))
 }
 
-/// The media of an address that holds its own bytes.
+/// The media in a `data:` URL.
 fn data_url(val: Val<'_>) -> Option<Media<'_>> {
     val.str()?;
     let text = val.text();

@@ -1,4 +1,4 @@
-//! What an answer used, as servers tell it.
+//! The usage of a response, in the forms of several servers.
 
 use crate::model::{Field, Usage};
 use crate::pipe::Events;
@@ -6,8 +6,8 @@ use crate::tape::Val;
 use crate::wire::answer::output_and_reasoning;
 use crate::wire::note_blanks;
 
-/// Reads a `usage`. `prompt_tokens` holds all input; what was read from and written to the cache is told apart beside it,
-/// in one of several places.
+/// Reads a `usage` object. `prompt_tokens` counts all input; cache reads and writes are counted separately, in one of
+/// several members.
 pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("prompt_tokens_details");
@@ -15,7 +15,7 @@ pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
     let of =
         |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
     let prompt = usage.get("prompt_tokens").and_then(|count| count.u64());
-    // OpenAI's place; Kimi's; DeepSeek's; that of gateways in front of Anthropic.
+    // The members of OpenAI, of Kimi, of DeepSeek, and of gateways in front of Anthropic.
     let reads = [
         input.and_then(|input| input.get("cached_tokens")),
         usage.get("cached_tokens"),
@@ -63,8 +63,8 @@ pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
     }
 }
 
-/// The first of several places that tells a count; the others are understood if they tell the same. A part is no more than
-/// its whole: what a server counts beyond that stays where it is.
+/// The first count in several members; members with the same count are claimed too. A cache count above `most` is
+/// limited to `most`, and its members stay unclaimed.
 fn count(places: &[Option<Val<'_>>], most: u64, field: Field, out: &mut Events<'_>) -> Option<u64> {
     let mut told = places.iter().flatten().filter_map(|val| Some((val, val.u64()?)));
     let (_, first) = told.clone().next()?;

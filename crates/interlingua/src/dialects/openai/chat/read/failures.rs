@@ -1,4 +1,4 @@
-//! What failed, in the forms that servers say it in.
+//! Errors, in the forms of several servers.
 
 use super::super::ERRORS;
 use crate::json::Str;
@@ -6,9 +6,9 @@ use crate::model::{Failure, FailureClass, Field};
 use crate::tape::{Kind, Val};
 use crate::wire::note_tag;
 
-/// The failure that a document tells, if it tells one and is no answer.
+/// The error in a document, unless the document is a response.
 pub(super) fn failure_of<'t>(root: Val<'t>, is_named_error: bool) -> Option<Failure<'t>> {
-    // Google's servers put the object into a list.
+    // Google's servers wrap the object in a list.
     let root = root.elements().next().unwrap_or(root);
     let says = |name| root.get(name).filter(|value: &Val<'_>| !value.is_null());
     if let Some(error) = says("error").filter(|error| *error.text() != *"\"\"") {
@@ -32,11 +32,11 @@ pub(super) fn failure_of<'t>(root: Val<'t>, is_named_error: bool) -> Option<Fail
     None
 }
 
-/// Reads what says what failed: an object in one of several forms, or a text.
+/// Reads an error: an object in one of several forms, or a text.
 fn read(error: Val<'_>) -> Failure<'_> {
     let failure = ERRORS.read(error);
     if failure.message.is_empty() {
-        // Other words for it; and the objects that name the failure inside another one.
+        // Other names of the message, and objects with a nested error object.
         let inner =
             error.get("error").or_else(|| error.get("message")).filter(|it| it.kind() == Kind::Object);
         if let Some(inner) = inner {
@@ -54,7 +54,7 @@ fn read(error: Val<'_>) -> Failure<'_> {
     failure
 }
 
-/// What stands beside the error says its class where the error itself does not.
+/// Takes the error class from the members beside the error, if the error itself has none.
 fn beside<'t>(root: Val<'t>, mut failure: Failure<'t>) -> Failure<'t> {
     if failure.class == FailureClass::Other && failure.status.is_none() {
         for name in ["status", "status_code", "code", "statusCode"] {
@@ -71,7 +71,7 @@ fn beside<'t>(root: Val<'t>, mut failure: Failure<'t>) -> Failure<'t> {
     failure
 }
 
-/// What a body says that is no JSON: a page or a line of a proxy. `None` if it is JSON that was cut off.
+/// The error in a body that is not JSON: a proxy's page or line. `None` for truncated JSON.
 pub(super) fn of_text(text: &str) -> Option<Failure<'static>> {
     let text = text.trim();
     if text.is_empty() || text.starts_with(['{', '[', '"']) {
@@ -86,5 +86,5 @@ pub(super) fn of_text(text: &str) -> Option<Failure<'static>> {
     Some(Failure { class, status, code: None, message, request_id: None, retry_after: None })
 }
 
-/// The most characters of a page that become a message.
+/// The most characters of a page that become the error message.
 const MESSAGE: usize = 2_000;

@@ -1,4 +1,4 @@
-//! One message as it comes: a `message` and a `delta` are read by the same code.
+//! Reads one message; `message` and `delta` share the same code.
 
 use super::super::places::{PackedState, ThoughtPlace, byte_of, characters, unpack};
 use super::calls::{CallReader, is_placeholder};
@@ -12,23 +12,23 @@ use crate::tape::{Claim, Kind, Val};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{is_blank, note_blanks};
 
-/// One message as it comes, whole or in pieces.
+/// The state of one message, whole or streamed.
 #[derive(Default)]
 pub(super) struct MessageReader {
     message: Option<ItemId>,
-    /// Which of several answers it is; `None` is the first.
+    /// The number of the choice; `None` is the first.
     answer: Option<u64>,
-    /// There are no fragments: each entry is a call.
+    /// Whether the message is whole, so that each entry of `tool_calls` is a complete call.
     whole: bool,
     thoughts: ThoughtReader,
     calls: CallReader,
     facts: AnswerFacts,
     said: SaidText,
-    /// What it said may be said again beside it.
+    /// Whether the text of the message may be repeated in another member.
     repeats: bool,
 }
 
-/// The message that something belongs to.
+/// The message that holds an item.
 #[derive(Clone, Copy)]
 pub(super) struct Holder {
     pub(super) message: ItemId,
@@ -44,7 +44,7 @@ impl Holder {
         ItemHead { within: Some(self.message), answer: self.answer, ..head }
     }
 
-    /// Adds a part, or a piece of one if there are more to come.
+    /// Emits a part of a whole message, or a piece of a part of a stream.
     #[inline]
     pub(super) fn grow(self, item: ItemId, part: u32, value: Part<'_>, out: &mut Events<'_>) {
         if self.whole {
@@ -55,7 +55,7 @@ impl Holder {
     }
 }
 
-/// What a message said as content: how much, and its key, to know it again.
+/// The length and hash of a message's text so far, to recognise a repetition.
 #[derive(Default)]
 struct SaidText {
     bytes: usize,
@@ -70,28 +70,28 @@ impl SaidText {
         self.characters += characters(escaped);
     }
 
-    /// What a longer text says beyond this one, if it begins with it.
+    /// The rest of a longer text that begins with this text.
     fn rest_of<'t>(&self, escaped: &'t str) -> Option<&'t str> {
         let (begin, rest) = escaped.split_at_checked(self.bytes)?;
         (text_key(begin) == self.key.end()).then_some(rest)
     }
 }
 
-/// The part a refusal is: no list of content parts gets that long.
+/// The part number of a refusal; no content list is that long.
 const REFUSAL: u32 = u32::MAX;
 
-/// A thought of a whole message that waits for its place in it.
+/// A thought of a whole message, to be emitted at its position.
 enum WaitingThought<'t> {
-    /// An entry of `reasoning_details`, with its number there.
+    /// An entry of `reasoning_details`, with its index.
     Entry(u64, Val<'t>),
-    /// One of the list that `reasoning_opaque` is, with its text.
+    /// A thought of a `reasoning_opaque` list, with its text.
     Packed(&'t str, Option<Opaque<'t>>),
 }
 
-/// Thoughts with their places.
+/// Thoughts with their positions.
 type PlacedThoughts<'t> = Box<dyn Iterator<Item = (ThoughtPlace, WaitingThought<'t>)> + 't>;
 
-/// Thoughts of a whole message that wait for their places in it.
+/// Thoughts of a whole message, to be emitted at their positions.
 struct WaitingThoughts<'t>(Option<std::iter::Peekable<PlacedThoughts<'t>>>);
 
 impl<'t> WaitingThoughts<'t> {
@@ -107,7 +107,8 @@ impl<'t> WaitingThoughts<'t> {
         Self(thoughts)
     }
 
-    /// The list that `reasoning_opaque` is, if it is one and fits the text of the message's reasoning.
+    /// The thoughts of a `reasoning_opaque` list. `None` if the value is not a list or does not match the message's
+    /// reasoning text.
     fn of_list(opaque: Val<'t>, shown: [Option<Val<'t>>; 2]) -> Option<Self> {
         let PackedState::List(thoughts) = unpack(inside(opaque)?)? else { return None };
         let mut text = match shown[0] {
@@ -131,13 +132,13 @@ impl<'t> WaitingThoughts<'t> {
         Some(Self(Some(placed.peekable())))
     }
 
-    /// Where the next one stands.
+    /// The position of the next thought.
     fn next_place(&mut self) -> Option<ThoughtPlace> {
         self.0.as_mut()?.peek().map(|(place, _)| *place)
     }
 }
 
-/// The inside of a string, as it stands in its document.
+/// The escaped content of a string, without its quotes.
 fn inside(string: Val<'_>) -> Option<&str> {
     Val::text(&string).strip_prefix('"')?.strip_suffix('"')
 }
@@ -147,19 +148,19 @@ impl MessageReader {
         Self { whole: true, ..Self::default() }
     }
 
-    /// What there is to read of another answer to the same request.
+    /// A reader for a further choice of the same response.
     pub(super) fn another(&self, answer: u64) -> Self {
         Self { whole: self.whole, answer: Some(answer), ..Self::default() }
     }
 
-    /// Starts the assistant's message, if it has not begun.
+    /// Starts the assistant's message, unless it has started.
     pub(super) fn begin(&mut self, out: &mut Events<'_>) {
         if self.message.is_none() {
             self.begin_with(Author::Assistant, Shape::One, out);
         }
     }
 
-    /// Starts the message.
+    /// Starts a message.
     pub(super) fn begin_with(&mut self, author: Author, shape: Shape, out: &mut Events<'_>) -> ItemId {
         let head = out.head(ItemKind::Message, author);
         let id = out.start(ItemHead { answer: self.answer, shape, ..head });
@@ -170,13 +171,13 @@ impl MessageReader {
         id
     }
 
-    /// What its stop reason depends on.
+    /// Facts that determine the stop reason.
     pub(super) fn facts(&self) -> AnswerFacts {
         self.facts
     }
 
-    /// Reads a choice's `delta` and `message`. Some servers have both: one of them may be empty, or `message` says again
-    /// what the deltas said so far.
+    /// Reads the `delta` and the `message` of a choice. Some servers send both: either is empty, or `message` repeats
+    /// the deltas so far.
     pub(super) fn read_choice(
         &mut self,
         delta: Option<Val<'_>>,
@@ -196,7 +197,7 @@ impl MessageReader {
             said.note(Field::Structure);
         }
         self.begin(out);
-        // A stream may repeat it later.
+        // A stream may repeat the text later.
         self.repeats = !self.whole || beside.is_some();
         self.read(said, out);
         if let Some(beside) = beside {
@@ -204,7 +205,8 @@ impl MessageReader {
         }
     }
 
-    /// Reads a `message` or a `delta`: one pass to see what it has, then reasoning, content and calls in this order.
+    /// Reads a `message` or a `delta`: one pass finds the members, then reasoning, content and calls are read in this
+    /// order.
     pub(super) fn read(&mut self, delta: Val<'_>, out: &mut Events<'_>) {
         let Some(holder) = self.holder() else { return };
         let (mut shown, mut also_shown, mut entries, mut content, mut refusal) =
@@ -216,7 +218,7 @@ impl MessageReader {
                     value.note(Field::Structure);
                     continue;
                 }
-                // A request's role is the author's; an answer is always the assistant's.
+                // In a request the role is the author; in a response the role is always `assistant`.
                 "role" if value.claimed() == Claim::Free && value.is("assistant") => {
                     value.note(Field::Structure);
                     continue;
@@ -230,7 +232,7 @@ impl MessageReader {
                 "content" => &mut content,
                 "refusal" => &mut refusal,
                 "tool_calls" => &mut calls,
-                // The one call of 2023, without an id.
+                // The single call of the 2023 API, without an id.
                 "function_call" if is_placeholder(value) => {
                     value.note(Field::Structure);
                     continue;
@@ -238,9 +240,10 @@ impl MessageReader {
                 "function_call" => &mut lone,
                 "reasoning_details" => &mut entries,
                 "annotations" => &mut annotations,
-                // Copilot's.
+                // Copilot's member for state.
                 "reasoning_opaque" if value.kind() == Kind::String => &mut opaque,
-                // Vendors' places for the text of reasoning; the API itself has none. Some say it under two names.
+                // Vendors' members for the reasoning text; OpenAI's API has none. Some vendors repeat the text under a
+                // second name.
                 "reasoning_content" | "reasoning" | "reasoning_text" if value.kind() == Kind::String => {
                     match shown {
                         None => &mut shown,
@@ -248,7 +251,7 @@ impl MessageReader {
                         Some(_) => continue,
                     }
                 }
-                // Anything else stays where it is.
+                // Other members stay unclaimed.
                 _ => continue,
             };
             place.get_or_insert(value);
@@ -298,7 +301,7 @@ impl MessageReader {
         self.facts.calls |= read(&mut self.calls, out);
     }
 
-    /// Says the thoughts that stand before that place, or all of them.
+    /// Emits the thoughts before a position, or all remaining thoughts.
     #[inline]
     fn waiting(
         &mut self,
@@ -306,7 +309,7 @@ impl MessageReader {
         before: Option<ThoughtPlace>,
         out: &mut Events<'_>,
     ) {
-        // Few messages have any.
+        // Fast path: few messages have waiting thoughts.
         if waiting.0.is_some() {
             self.say_thoughts(waiting, before, out);
         }
@@ -330,7 +333,7 @@ impl MessageReader {
             self.calls.interrupt(holder, out);
             match thought {
                 WaitingThought::Entry(number, entry) => {
-                    // Where a stream says it, there it stands.
+                    // In a stream, the position of an entry is where it arrives.
                     let here = ThoughtPlace { characters: self.said.characters, calls: self.calls.count() };
                     if self.whole || place == here {
                         ThoughtPlace::note(entry);
@@ -342,7 +345,7 @@ impl MessageReader {
         }
     }
 
-    /// A string, an object, or a list of parts.
+    /// Reads content: a string, an object, or a list of parts.
     fn content(
         &mut self,
         content: Val<'_>,
@@ -351,7 +354,7 @@ impl MessageReader {
         out: &mut Events<'_>,
     ) {
         self.calls.interrupt(holder, out);
-        // Where a thought stands inside a text, the text is two parts.
+        // A thought inside a text splits the text into two parts.
         let mut more_parts = 0;
         if let Some(text) = content.take_text(Field::MessageText) {
             return self.say(0, Part::Text(text), &mut more_parts, waiting, holder, out);
@@ -370,7 +373,7 @@ impl MessageReader {
         }
     }
 
-    /// Says a part of the content, after as many more as the parts before it became.
+    /// Emits a part of the content. `more_parts` counts the extra parts that splitting earlier texts has added.
     fn say(
         &mut self,
         part: u32,
@@ -396,21 +399,21 @@ impl MessageReader {
             text = after;
             *more_parts += 1;
         }
-        // Nobody asks for it otherwise.
+        // The text is tracked only if a repetition or a waiting thought needs it.
         if self.repeats || waiting.0.is_some() {
             self.said.add(text);
         }
         holder.grow(holder.message, part + *more_parts, Part::Text(Str::escaped(text)), out);
     }
 
-    /// After how many bytes of a text the next entry stands, if it stands inside of it.
+    /// The byte offset of the next thought inside a text.
     fn place_inside(&self, escaped: &str, waiting: &mut WaitingThoughts<'_>) -> Option<usize> {
         let place = waiting.next_place().filter(|place| place.calls == 0)?;
         let after = place.characters.checked_sub(self.said.characters)?;
         byte_of(escaped, after).filter(|byte| *byte < escaped.len())
     }
 
-    /// Reads what stands beside the part of a choice that was read: its text may go on.
+    /// Reads the second of `delta` and `message`, whose text may continue the first.
     fn read_beside(&mut self, beside: Val<'_>, out: &mut Events<'_>) {
         let Some(holder) = self.holder() else { return };
         note_blanks(beside);
@@ -425,7 +428,7 @@ impl MessageReader {
                 self.said.add(rest);
                 holder.grow(holder.message, 0, Part::Text(Str::escaped(rest)), out);
             }
-            // It says something else, and stays where it is.
+            // A different text stays unclaimed.
             None => {}
         }
     }
@@ -434,19 +437,19 @@ impl MessageReader {
         Some(Holder { message: self.message?, answer: self.answer, whole: self.whole })
     }
 
-    /// The source stops here: says the calls that waited for their id or name.
+    /// Handles the end of a truncated source: emits the calls that waited for their id or name.
     pub(super) fn cut_off(&mut self, out: &mut Events<'_>) {
         let Some(holder) = self.holder() else { return };
         self.thoughts.end(out);
         self.calls.cut_off(holder, out);
     }
 
-    /// Whether the arguments of its last call are not complete.
+    /// Whether the arguments of the last call are incomplete.
     pub(super) fn breaks_off(&self) -> bool {
         self.calls.breaks_off()
     }
 
-    /// Completes everything; `last` is how the last call ended.
+    /// Completes the message and its items; `last` is the status of the last call.
     pub(super) fn end(&mut self, last: Status, out: &mut Events<'_>) {
         self.thoughts.end(out);
         let Some(holder) = self.holder() else { return };
@@ -456,7 +459,7 @@ impl MessageReader {
     }
 }
 
-/// Whether a `message` or a `delta` says nothing but whose it is.
+/// Whether a `message` or `delta` has no content beside its role.
 fn is_silent(said: Val<'_>) -> bool {
     const SPOKEN: [&str; 8] = [
         "content",
@@ -472,11 +475,11 @@ fn is_silent(said: Val<'_>) -> bool {
     !SPOKEN.iter().any(|name| said.get(name).is_some_and(says))
 }
 
-/// Where a statement comes from: an entry of `annotations`.
+/// Reads an entry of `annotations` as a citation.
 fn citation(note: Val<'_>) -> Option<Citation<'_>> {
     let kind = note.get("type").filter(|kind| kind.is("url_citation"))?;
     let inner = note.get("url_citation")?;
-    // Its number in a stream, where the pieces come in their order anyway.
+    // The entry's index in a stream, whose entries arrive in order anyway.
     note.note_u64("index", Field::Structure);
     Some(Citation {
         kind: kind.take_text(Field::CitationKind),

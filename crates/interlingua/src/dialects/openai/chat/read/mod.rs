@@ -1,4 +1,4 @@
-//! Requests, responses and streams to events. A whole response is a stream of one chunk.
+//! Reads requests, responses and streams into events. A whole response is read as a stream of one chunk.
 
 mod calls;
 mod content;
@@ -49,12 +49,12 @@ impl Reader for CompletionReader {
 #[derive(Default)]
 pub(super) struct ChunkReader {
     begun: bool,
-    /// What the first chunk said of the answer, as it is written there; the others repeat it.
+    /// Id, model and time from the first chunk, as written; later chunks repeat them.
     head: [String; 3],
     first: ChoiceReader,
-    /// The answers beside the first, by their number.
+    /// The choices after the first, by number.
     others: BTreeMap<u64, ChoiceReader>,
-    /// The numbers of a whole response's answers; in a stream a number that comes again is more of that answer.
+    /// The numbers of a whole response's choices. In a stream a repeated number continues the same choice.
     numbers: Option<AnswerNumbers>,
     counts: CountsSoFar,
 }
@@ -66,13 +66,13 @@ impl Reader for ChunkReader {
 
     fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
         if text.trim() == "[DONE]" {
-            // A call that breaks off is none, whoever says that it is done: the stream was cut.
+            // Incomplete call arguments before `[DONE]` mean that the stream was truncated.
             if self.first.stop.is_some() || !self.first.message.breaks_off() {
                 self.end(out);
             }
             return true;
         }
-        // A page in place of a stream.
+        // An HTML page instead of a stream.
         let failure = failures::of_text(text).filter(|_| !self.begun && text.trim_start().starts_with('<'));
         if let Some(failure) = &failure {
             out.event(&Event::Error(failure.clone()));
@@ -81,7 +81,7 @@ impl Reader for ChunkReader {
     }
 
     fn finish(&mut self, out: &mut Events<'_>) {
-        // Not every server says [DONE], but each says why it stopped.
+        // Some servers omit `[DONE]`, but every complete stream has a finish reason.
         if self.first.stop.is_some() {
             return self.end(out);
         }
@@ -93,7 +93,7 @@ impl Reader for ChunkReader {
 }
 
 impl ChunkReader {
-    /// Reads a chunk, or a response as if it were one; returns whether it is either, or a failure.
+    /// Reads a chunk, or a whole response as one chunk. Returns `false` for any other document.
     fn chunk(&mut self, doc: Doc<'_>, out: &mut Events<'_>) -> bool {
         const WANTED: WantedNames<9> = WantedNames::new([
             "error",
@@ -109,7 +109,7 @@ impl ChunkReader {
         let [error, choices, usage, id, model, created, object, padding, groq] = doc.root.find(&WANTED);
         let groq = groq.and_then(|groq| groq.get("usage"));
         let is_named_error = doc.kind == FrameKind::Sse(Some("error"));
-        // Whoever has choices and no error is no failure.
+        // A document with `choices` and without `error` is not an error.
         let failure = match (error, choices) {
             (None, Some(_)) if !is_named_error => None,
             _ => failure_of(doc.root, is_named_error),
@@ -120,13 +120,13 @@ impl ChunkReader {
         note_blanks(doc.root);
         let is_tag = |tag: &Val<'_>| tag.is("chat.completion.chunk") || tag.is("chat.completion");
         object.filter(is_tag).map(|tag| tag.note(Field::Structure));
-        // It hides the length of tokens.
+        // Padding that hides the length of tokens.
         padding.and_then(|padding| padding.note_text(Field::Padding));
         let choices = || choices.into_iter().flat_map(|choices| choices.elements());
         if choices().next().is_some() && !std::mem::replace(&mut self.begun, true) {
             self.begin([id, model, created], out);
         } else {
-            // What a later chunk says differently stays where it is.
+            // Different values in a later chunk stay unclaimed.
             let [known_id, known_model, known_time] = &self.head;
             note_repeated(id, known_id, Field::TurnId);
             note_repeated(model, known_model, Field::TurnModel);
@@ -139,7 +139,7 @@ impl ChunkReader {
         self.count(usage, out);
         self.count(groq, out);
         if let Some(failure) = failure {
-            // No end follows a failure.
+            // No end event follows an error.
             self.begun = false;
             let others = self.others.iter_mut();
             let others = others.filter_map(|(number, other)| Some((*number, other.stop.take()?)));
@@ -162,7 +162,7 @@ impl ChunkReader {
         self.first.message.begin(out);
     }
 
-    /// A choice, at that place of its list. Each is an answer of its own.
+    /// Reads the choice at index `place` of its list. Each choice is a separate message.
     fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut Events<'_>) {
         const WANTED: WantedNames<6> =
             WantedNames::new(["index", "delta", "message", "finish_reason", "finish_details", "usage"]);
@@ -182,9 +182,9 @@ impl ChunkReader {
         note_blanks(choice);
         reader.message.read_choice(delta, message, out);
         reader.read_stop(reason, out);
-        // Older servers have an object instead.
+        // Older servers send `finish_details` instead.
         reader.read_stop(details.and_then(|details| details.get("type")), out);
-        // Kimi's place for it.
+        // Kimi's streams hold the usage in the choice.
         self.count(usage, out);
     }
 
@@ -197,7 +197,7 @@ impl ChunkReader {
         }
     }
 
-    /// Says what an answer used that will not end.
+    /// Emits the usage of a response that does not end.
     fn tell_counts(&mut self, out: &mut Events<'_>) {
         if let Some(usage) = self.counts.take() {
             let head = Raw::new(&self.head[0]);
@@ -206,7 +206,7 @@ impl ChunkReader {
         }
     }
 
-    /// Ends every answer; the first one last, with the counts of all.
+    /// Ends every choice, the first choice last and with the usage of all.
     fn end(&mut self, out: &mut Events<'_>) {
         if !std::mem::replace(&mut self.begun, false) {
             return;
@@ -222,19 +222,19 @@ impl ChunkReader {
     }
 }
 
-/// Notes a member of the head that a later chunk repeats.
+/// Notes a head member that a later chunk repeats.
 #[inline]
 fn note_repeated(val: Option<Val<'_>>, known: &str, field: Field) {
     let Some(val) = val else { return };
     if same(val.text().as_bytes(), known.as_bytes()) {
         val.note(field);
     } else if val.is("") || val.text() == "0" {
-        // Azure's first chunk, which has only filters, says nothing else.
+        // Azure's first chunk holds only content filters; its head members are empty.
         val.note(Field::Structure);
     }
 }
 
-/// Reads one of the answers.
+/// Reads one choice.
 #[derive(Default)]
 struct ChoiceReader {
     message: MessageReader,
@@ -244,12 +244,12 @@ struct ChoiceReader {
 }
 
 impl ChoiceReader {
-    /// Why it stopped. The first reason stands; another one later stays where it is.
+    /// Reads the stop reason. The first reason counts; a different reason in a later chunk stays unclaimed.
     fn read_stop(&mut self, reason: Option<Val<'_>>, out: &Events<'_>) {
         let Some((val, word)) = reason.and_then(|val| Some((val, val.str()?))) else { return };
         let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
         if word.is_empty() {
-            // Some servers say nothing with an empty word.
+            // Some servers send an empty stop reason instead of `null`.
             val.note(Field::Structure);
         } else if known.is_none_or(|known| *known == word) {
             val.take(Field::StopReason);
@@ -258,13 +258,13 @@ impl ChoiceReader {
         }
     }
 
-    /// Completes everything; returns why it stopped.
+    /// Completes the message; returns the stop reason.
     fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
         let mut stop = self.stop.take().unwrap_or_else(|| {
             out.note("no finish_reason before the end");
             Stop { class: StopClass::End, raw: None, sequence: None, detail: None }
         });
-        // Some servers say `stop` when they mean calls, and a refusal is told by its text.
+        // Some servers send `stop` for responses with calls. A refusal is recognised by its text.
         let facts = self.message.facts();
         stop.class = match stop.class {
             StopClass::End | StopClass::Filter if facts.refused => StopClass::Refusal,

@@ -1,4 +1,5 @@
-//! Requests: the settings, then every message. What an assistant said is read as in an answer ([`MessageReader`]).
+//! Reads requests: the settings, then every message. [`MessageReader`] reads the assistant's messages, as in a
+//! response.
 
 use super::super::{ERROR_MARK, Flavour, OK_MARK, ROLES, settings, strip_mark};
 use super::content::{MARKS, read_content, shape};
@@ -27,7 +28,7 @@ impl Reader for ChatRequestReader {
         while let Some(message) = rest.next() {
             let [role, call, name, content, first, second, third] = message.find(&MEMBERS);
             let marks = [first, second, third];
-            // A role we do not know stays where it is, with all it says.
+            // A message with an unknown role stays unclaimed.
             let Some((role, author)) = role.and_then(|role| Some((role, ROLES.value(&role.str()?)?))) else {
                 continue;
             };
@@ -46,7 +47,8 @@ impl Reader for ChatRequestReader {
                 mark(content, marks, id, out);
             });
             if author == Author::Assistant && rest.peek().is_none() {
-                // Vendors' words for what follows from its place: the answer goes on where the message ends.
+                // Vendors' flags for a prefilled response. The position of the message has the same meaning: the model
+                // continues the last assistant message.
                 for name in ["prefix", "partial"] {
                     message
                         .get(name)
@@ -59,7 +61,7 @@ impl Reader for ChatRequestReader {
     }
 }
 
-/// What is looked for in every message.
+/// The members that are looked up in every message.
 const MEMBERS: WantedNames<7> = WantedNames::new([
     "role",
     "tool_call_id",
@@ -97,7 +99,7 @@ fn tool_result(
     out.end(ItemTail { is_error, ..ItemTail::new(id, status) });
 }
 
-/// A mark for the cache on a whole message is one on its last part.
+/// Reads a cache mark on a whole message as a mark on its last part.
 fn mark(content: Option<Val<'_>>, marks: [Option<Val<'_>>; 3], item: ItemId, out: &mut Events<'_>) {
     let mark = MARKS.iter().zip(marks).find_map(|(words, mark)| words.read(mark?, PART_MARK));
     if let Some(mark) = mark {

@@ -1,4 +1,4 @@
-//! Reasoning: a text under one of three names, entries of `reasoning_details`, and thinking among the parts of content.
+//! Reads reasoning: a text under any of three names, entries of `reasoning_details`, and thinking parts of content.
 
 use super::super::places::{PackedState, PackedThought, unpack};
 use super::message::Holder;
@@ -12,25 +12,24 @@ use crate::wire::note_blanks;
 #[derive(Default)]
 pub(super) struct ThoughtReader {
     open: Option<Thought>,
-    /// The number of the last entry of `reasoning_details`.
+    /// The index of the last `reasoning_details` entry.
     last_entry: Option<u64>,
-    /// States of `reasoning_opaque` so far.
+    /// The number of `reasoning_opaque` states so far.
     states: usize,
 }
 
-/// The reasoning that is open.
+/// An open reasoning item.
 struct Thought {
     item: ItemId,
-    /// What it said so far, escaped.
+    /// Its escaped text so far.
     text: String,
-    /// The number of its entry in `reasoning_details`.
+    /// The index of its `reasoning_details` entry.
     entry: Option<u64>,
     signed: bool,
 }
 
 impl ThoughtReader {
-    /// Says the text that the message shows of its reasoning, unless its entries say the same. It may stand under two
-    /// names.
+    /// Emits the message's reasoning text, unless the entries repeat the text. The text may be under two names.
     pub(super) fn shown(
         &mut self,
         shown: [Option<Val<'_>>; 2],
@@ -39,7 +38,7 @@ impl ThoughtReader {
         out: &mut Events<'_>,
     ) {
         let Some(text) = shown[0].and_then(|shown| shown.str()) else { return };
-        // Texts that the entries repeat are theirs: they know which signature belongs to which.
+        // Texts that the entries repeat are read from the entries, which also hold the matching signatures.
         let (mut told, mut is_bare) = (String::new(), false);
         for entry in entries.into_iter().flat_map(|list| list.elements()) {
             let text = entry.get("text").or_else(|| entry.get("summary")).and_then(|text| text.str());
@@ -47,7 +46,7 @@ impl ThoughtReader {
             told.push_str(text.as_ref().map_or("", |text| text.as_escaped()));
         }
         let escaped = text.as_escaped();
-        // A text that is neither theirs nor signed apart stays where it is.
+        // A text that neither ends with the entries' texts nor belongs to a bare signature stays unclaimed.
         let all = Some(escaped).filter(|_| is_bare);
         let Some(rest) = escaped.strip_suffix(&told).or(all) else { return };
         for shown in shown.into_iter().flatten() {
@@ -58,7 +57,7 @@ impl ThoughtReader {
         }
     }
 
-    /// An entry of `reasoning_details`, at that place of its list.
+    /// Reads the entry at index `place` of `reasoning_details`.
     pub(super) fn entry(&mut self, entry: Val<'_>, place: u64, holder: Holder, out: &mut Events<'_>) {
         let number = entry.get("index");
         let index = number.and_then(|index| index.u64());
@@ -74,7 +73,8 @@ impl ThoughtReader {
                 return;
             }
             if let Some(signature) = signature {
-                // An entry without a text signs what was shown; an empty text is one of its own.
+                // An entry without a text signs the reasoning text before it; an entry with an empty text is a separate
+                // thought.
                 let is_bare = text("text").is_none();
                 let joins = |thought: &Thought| {
                     if full("text").is_some() || of_entry(thought) {
@@ -97,12 +97,12 @@ impl ThoughtReader {
                 holder.grow(item, 0, Part::Summary(summary), out);
             }
         } else if let Some(data) = full("data").filter(|_| kind.is("reasoning.encrypted")) {
-            // The state of a summary that stands beside it under the same number is of the same thought.
+            // Encrypted state with the index of a summary belongs to the summary's thought.
             let item = self.thought(|thought| !thought.signed && of_entry(thought), entry, holder, out).item;
             state(OpaqueKind::Encrypted, data, entry, item, holder, out);
             self.end(out);
         } else {
-            // A kind to come stays where it is.
+            // An unknown entry type stays unclaimed.
             return;
         }
         kind.note(Field::Structure);
@@ -110,7 +110,7 @@ impl ThoughtReader {
         if let Some(empty) = text("text").filter(|text| text.is("")) {
             empty.note(Field::Structure);
         }
-        // A number says which entry a piece belongs to; one that we do not expect stays where it is.
+        // The index assigns a piece to its entry; an unexpected index stays unclaimed.
         let expected = match self.last_entry.filter(|_| !holder.whole) {
             Some(last) => index == Some(last) || index == last.checked_add(1),
             None => index == Some(place),
@@ -121,7 +121,7 @@ impl ThoughtReader {
         self.last_entry = index;
     }
 
-    /// The text of an entry.
+    /// Reads the text of an entry.
     fn own_text(
         &mut self,
         shown: Val<'_>,
@@ -130,7 +130,7 @@ impl ThoughtReader {
         holder: Holder,
         out: &mut Events<'_>,
     ) {
-        // A stream shows the text in pieces first.
+        // A stream sends the text in pieces before the entry repeats it.
         let is_shown = |thought: &&mut Thought| {
             !holder.whole && !thought.signed && thought.entry.is_none() && thought.text == escaped
         };
@@ -140,7 +140,7 @@ impl ThoughtReader {
             return;
         }
         let joins = |thought: &Thought| !thought.signed && index.is_some() && thought.entry == index;
-        // The thought before it ends before this one is read, so that each is booked as itself.
+        // The previous thought ends before this text is claimed, so that the ledger books each value for its own item.
         if !self.open.as_ref().is_some_and(joins) {
             self.end(out);
         }
@@ -148,7 +148,7 @@ impl ThoughtReader {
         self.think(escaped, joins, index, holder, out);
     }
 
-    /// Thinking among the parts of content, as Mistral has it: a text, or a list of texts.
+    /// Reads a thinking part of content, as in Mistral's API: a text, or a list of texts.
     pub(super) fn part(&mut self, thinking: Val<'_>, holder: Holder, out: &mut Events<'_>) -> bool {
         let texts = || thinking.elements().filter(|text| text.has_str("text"));
         if thinking.kind() != Kind::String && texts().next().is_none() {
@@ -178,7 +178,7 @@ impl ThoughtReader {
             self.end(out);
         }
         let thought = self.open.get_or_insert_with(|| Thought::new(None, holder, out));
-        // Only a stream shows a text before its entry repeats it.
+        // The text is stored in streams only, where the entry repeats it later.
         if !holder.whole {
             thought.text.push_str(text);
         }
@@ -186,7 +186,7 @@ impl ThoughtReader {
         holder.grow(thought.item, 0, Part::Text(Str::escaped(text)), out);
     }
 
-    /// The open thought if it `joins`, else a new one, which has the id of the entry.
+    /// The open thought if it `joins`, otherwise a new thought with the entry's id.
     fn thought(
         &mut self,
         joins: impl Fn(&Thought) -> bool,
@@ -206,17 +206,17 @@ impl ThoughtReader {
         }
     }
 
-    /// A new message begins.
+    /// Resets the counters for a new message.
     pub(super) fn reset(&mut self) {
         (self.last_entry, self.states) = (None, 0);
     }
 
-    /// State that Copilot puts beside the text of the whole message; it signs what was shown, or stands for it. Of a list,
-    /// what is new: each place in a stream says again what those before it said.
+    /// Reads Copilot's state for the whole message: the signature of the reasoning text, or encrypted state without a
+    /// text. In a stream each list repeats the earlier states, so only the new states are emitted.
     pub(super) fn beside(&mut self, state: Val<'_>, holder: Holder, out: &mut Events<'_>) {
         let Some(escaped) = state.str() else { return };
         match unpack(escaped.as_escaped()) {
-            // It does not fit the text of the message, or is none: it stays where it is.
+            // A value that is not a list of ours, or that does not match the reasoning text, stays unclaimed.
             None => {}
             Some(PackedState::List(_)) if holder.whole => {}
             Some(PackedState::One { kind, issuer, value }) => {
@@ -251,7 +251,7 @@ impl ThoughtReader {
         holder.grow(thought.item, 1, Part::Opaque(opaque), out);
     }
 
-    /// A thought of a whole message with its text.
+    /// Emits a thought of a `reasoning_opaque` list with its text.
     pub(super) fn packed(
         &mut self,
         text: &str,
@@ -259,7 +259,7 @@ impl ThoughtReader {
         holder: Holder,
         out: &mut Events<'_>,
     ) {
-        // State without a text is that of the summary before it.
+        // Encrypted state without a text belongs to the summary before it.
         let goes_on =
             text.is_empty() && state.as_ref().is_some_and(|state| state.kind == OpaqueKind::Encrypted);
         if !goes_on {
@@ -274,7 +274,7 @@ impl ThoughtReader {
     }
 }
 
-/// A list of thoughts is claimed for the first state in it.
+/// Claims a list of thoughts under the field of its first state.
 pub(super) fn claim_list(list: Val<'_>, thoughts: &[PackedThought<'_>]) {
     match thoughts.iter().find_map(|thought| thought.state.as_ref()) {
         Some(state) => list.take(state.kind.field()),
@@ -292,7 +292,7 @@ impl Thought {
     }
 }
 
-/// State that only its issuer can read.
+/// Emits opaque state.
 fn state(
     kind: OpaqueKind,
     value: Val<'_>,
@@ -306,8 +306,8 @@ fn state(
     holder.grow(item, 1, Part::Opaque(Opaque { kind, issuer, value }), out);
 }
 
-/// Whose state an entry of `reasoning_details` holds. We write Anthropic's without a format, others with their name.
-/// Gateways add a version to a name that they know; it stays where it is.
+/// The issuer of the state in a `reasoning_details` entry. We write Anthropic's state without `format` and other state
+/// with the issuer's name. Gateways append a version to known names; such a `format` stays unclaimed.
 fn issuer(entry: Val<'_>) -> Str<'_> {
     let Some(format) = entry.get("format").and_then(|format| format.str()) else {
         return Str::escaped(issuers::ANTHROPIC);

@@ -1,4 +1,4 @@
-//! Answers, whole and as streams.
+//! Writes responses, whole and streamed.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 use crate::wire::profile::Profile;
 
-/// A whole response, or an error in its place. Nothing is written before the end is known.
+/// A whole response, or an error in its place. All output waits for the end of the response.
 pub(in super::super) struct Completion {
     flavour: &'static Flavour,
     choices: BTreeMap<u64, (ChatMessage, Option<&'static str>)>,
@@ -69,24 +69,24 @@ impl AnswerForm for Completion {
     }
 }
 
-/// A stream of chunks, each with the same head. Clients join the strings of deltas, so whatever is not meant to grow is
-/// said once: the role in the first chunk, id and name in a call's first fragment. Usage comes last, then `[DONE]`; after
-/// an error nothing.
+/// A stream of chunks, each with the same head. Clients concatenate the strings of deltas, so the role is only in the
+/// first chunk, and a call's id and name are only in its first fragment. Usage comes last, then `[DONE]`; an error ends
+/// the stream.
 pub(in super::super) struct Chunks {
     flavour: &'static Flavour,
     head: JsonBuffer,
-    /// The answer that speaks.
+    /// The number of the current choice.
     answer: u64,
     choices: BTreeMap<u64, ChunkedChoice>,
 }
 
-/// What is remembered of an answer.
+/// The state of one choice.
 #[derive(Default)]
 struct ChunkedChoice {
-    /// Its first chunk, which says the role, is written.
+    /// Whether the first chunk, which holds the role, has been written.
     begun: bool,
     tally: MessageTally,
-    /// The number of the call whose arguments come.
+    /// The index of the call whose arguments are being written.
     call: u64,
 }
 
@@ -130,7 +130,7 @@ impl AnswerForm for Chunks {
     }
 
     fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
-        // Before its first chunk a stream has no head.
+        // A stream has no head before its first chunk.
         let begun = !self.head.bytes().is_empty();
         if begun {
             self.counts(head, out);
@@ -151,7 +151,7 @@ impl AnswerForm for Chunks {
 }
 
 impl Chunks {
-    /// The chunk that tells what was used, if that is known.
+    /// Writes the usage chunk, if the usage is known.
     fn counts(&self, head: &ResponseHead, out: &mut Target<'_>) {
         if head.usage.is_some() {
             self.begin_chunk(out).with_value(r#""choices":[]"#);
@@ -200,7 +200,8 @@ impl Chunks {
         }
     }
 
-    /// Says the state that was kept for its one place. Clients take the last that they get, so it says all of it again.
+    /// Writes the packed state to `reasoning_opaque`. Clients keep only the last value, so each value holds all states
+    /// so far.
     fn say_state(&mut self, out: &mut Target<'_>) {
         if let Some(state) = self.tally().packed() {
             self.chunk(None, out, |_, json| _ = json.key("reasoning_opaque").str(&state));
@@ -241,7 +242,7 @@ impl AssistantForm for Chunks {
                 json.key("content").str(text);
             }),
             Growth::Refusal(text) => self.chunk(None, out, |_, json| _ = json.key("refusal").str(text)),
-            // Reasoning that is only signed has an empty text.
+            // Reasoning with only a signature has an empty text.
             Growth::Thinking(text) if text.is_empty() => {}
             Growth::Thinking(text) => {
                 let name = self.flavour.reasoning;
@@ -267,7 +268,7 @@ impl AssistantForm for Chunks {
                     json.key("annotations").array().values(annotation.bytes()).end_array();
                 });
             }
-            // An answer has no marks, as the profile of its clients says.
+            // Responses have no cache marks (see the client profile).
             Growth::Cache(_) => {}
         }
     }
@@ -295,7 +296,7 @@ fn write_head(object: &str, head: &ResponseHead, json: &mut JsonWriter<'_>) {
     json.key("model").str(&text(&head.model, "unknown"));
 }
 
-/// Says what of a head is made up.
+/// Notes which head members are made up.
 fn note_head(head: &ResponseHead, out: &mut Target<'_>) {
     if head.id.is_none() {
         out.ledger.note("id of the answer made up");
@@ -308,7 +309,7 @@ fn note_head(head: &ResponseHead, out: &mut Target<'_>) {
     }
 }
 
-/// Books a time that has no place in a head.
+/// Books a time that is not in whole seconds as lost.
 fn lose_time(head: &ResponseHead, out: &mut Target<'_>) {
     if let Some(time) = head.time.as_ref().filter(|time| !is_seconds(time)) {
         out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
@@ -319,7 +320,7 @@ fn is_seconds(time: &Raw<'_>) -> bool {
     time.as_str().bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `"usage":{…}`, if there is any.
+/// `"usage":{…}`, if the usage is known.
 fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
     let Some(usage) = head.usage else { return };
     if usage.all_input().is_none() || usage.output.is_none() {

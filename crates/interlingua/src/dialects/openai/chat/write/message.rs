@@ -1,4 +1,4 @@
-//! One message of the assistant, gathered.
+//! Collects one assistant message and writes it as a whole.
 
 use super::super::{Flavour, StatePlace};
 use super::tally::{DetailReader, MessageTally};
@@ -11,29 +11,29 @@ use crate::wire::backends::Capabilities;
 use crate::wire::content::WireContent;
 use crate::wire::settings::PART_MARK;
 
-/// One message, gathered.
+/// One assistant message in the making.
 pub(super) struct ChatMessage {
     flavour: &'static Flavour,
-    /// What the server takes, if this is part of a request.
+    /// The server's capabilities, for a message of a request.
     takes: Option<&'static Capabilities>,
     content: WireContent,
-    /// The text that is open.
+    /// The open text part.
     text: Option<(ItemId, u32)>,
-    /// The thought that is open is a part of the content.
+    /// Whether the open thought is a thinking part of the content.
     in_thinking_part: bool,
     tally: MessageTally,
     refusal: String,
     reasoning: String,
     details: JsonBuffer,
-    /// The one state that a server takes of a message.
+    /// The state for `reasoning_opaque`, at most one per message of a request.
     state: Option<Str<'static>>,
     annotations: JsonBuffer,
     calls: JsonBuffer,
-    /// The last call is still open.
+    /// Whether the last call is open.
     in_call: bool,
 }
 
-/// The name of a backend's place for reasoning that is a part of content, as Mistral has it.
+/// The reasoning name of backends that expect reasoning as a content part, as Mistral does.
 const THINKING_PART: &str = "thinking";
 
 impl AssistantForm for ChatMessage {
@@ -46,7 +46,7 @@ impl AssistantForm for ChatMessage {
             Opening::Text(item, part) => {
                 self.tally.open_text(out);
                 self.text = Some((item, part));
-                // A response has one string, a request a list of parts.
+                // A response has one content string, a request a list of parts.
                 if self.is_answer() {
                     self.text = Some((ItemId(0), 0));
                     if !self.content.is_empty() {
@@ -74,7 +74,7 @@ impl AssistantForm for ChatMessage {
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
             Growth::Text(text) => {
-                // Only an answer says where in its text something stands.
+                // Only responses hold positions within their text.
                 if self.is_answer() {
                     self.tally.text(text);
                 } else {
@@ -104,7 +104,7 @@ impl AssistantForm for ChatMessage {
     }
 
     fn cut(&mut self, out: &mut Target<'_>) {
-        // What is whole has no word for it.
+        // A whole message has no field for an interrupted item.
         out.lose(Field::ItemStatus, Reason::NoSlot);
     }
 
@@ -146,7 +146,7 @@ impl ChatMessage {
         }
     }
 
-    /// It is part of a request to a server that takes that.
+    /// Makes the message part of a request to a server with these capabilities.
     pub(super) fn obey(&mut self, takes: &'static Capabilities) {
         self.takes = Some(takes);
     }
@@ -164,7 +164,7 @@ impl ChatMessage {
             && self.calls.bytes().is_empty()
     }
 
-    /// The name by which the reasoning is said, if it has a place.
+    /// The name of the reasoning member, if the target has one.
     fn reasoning_name(&self) -> Option<&'static str> {
         match self.takes {
             None => Some(self.flavour.reasoning),
@@ -217,7 +217,7 @@ impl ChatMessage {
         }
     }
 
-    /// Writes the message and forgets it.
+    /// Writes the message and resets the buffers.
     pub(super) fn write(&mut self, goes_on: bool, out: &mut Target<'_>) {
         self.content.end(out);
         let has_calls = !self.calls.bytes().is_empty();
@@ -226,7 +226,7 @@ impl ChatMessage {
         json.object().key("role").literal("assistant");
         match (self.content.is_empty(), self.is_answer(), !has_calls && self.refusal.is_empty()) {
             (false, _, _) => self.content.write(json.key("content")),
-            // In a request only calls or a refusal can stand for content.
+            // In a request, content may be `null` only beside calls or a refusal.
             (true, false, true) => _ = json.key("content").literal(""),
             (true, false, false) if self.flavour.omits_content => {}
             (true, _, _) => _ = json.key("content").null(),

@@ -1,4 +1,4 @@
-//! Events to messages: whole ones, gathered, and chunks of a stream.
+//! Writes events as whole messages and as chunks of a stream.
 
 mod answer;
 mod message;

@@ -1,4 +1,4 @@
-//! Requests.
+//! Writes requests.
 
 use super::super::{CACHE_CONTROL, ERROR_MARK, Flavour, OK_MARK, ROLES, settings};
 use super::message::ChatMessage;
@@ -15,19 +15,19 @@ use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::settings::CacheWords;
 use crate::wire::turns::Speaker;
 
-/// A request. Settings first, then `messages`, each written as soon as it is complete.
+/// Writes a request: settings first, then `messages`, each as soon as it is complete.
 ///
-/// A user's message that holds results becomes `tool` messages, then a user message with the rest. `tool` messages
-/// take text only: what else a result holds follows, labelled, in one user message after all results of that turn.
+/// A user message with results becomes `tool` messages, followed by a user message with the other parts. `tool`
+/// messages hold text only, so media of results follow, labelled, in one user message after all results of the turn.
 pub(in super::super) struct ChatRequest {
     flavour: &'static Flavour,
     assistant: ChatMessage,
     /// Media of results, for the user message after them.
     media: WireContent,
     media_count: u32,
-    /// Messages that must wait until all calls are answered.
+    /// Messages that wait until every call has its result.
     deferred: JsonBuffer,
-    /// Results were written last, and the server wants the assistant to speak after them.
+    /// Whether results were written last and the server requires an assistant message after them.
     wants_assistant: bool,
     takes: Option<&'static Capabilities>,
 }
@@ -45,7 +45,7 @@ impl ChatRequest {
         }
     }
 
-    /// Before anything but the assistant speaks.
+    /// Inserts the required assistant message before a message of any other role.
     fn before_message(&mut self, out: &mut Target<'_>) {
         if std::mem::take(&mut self.wants_assistant) {
             out.ledger.note("this server wants the assistant between results and the user: it says `OK.`");
@@ -97,7 +97,7 @@ impl RequestForm for ChatRequest {
         out.ledger.note("media of a tool result moved into a user message after the results");
         self.media_count += 1;
         let number = self.media_count;
-        // The id is escaped already, and the words around it need no escaping.
+        // The id is already escaped, and the words around it need no escapes.
         let label = format!("[attachment {number}, from the result of {call}]");
         self.media.text(ItemId(0), number, &Str::escaped(&label), out);
         self.media.part(out).values(part.bytes());
@@ -109,7 +109,7 @@ impl RequestForm for ChatRequest {
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
         let GatheredMessage { author, narrowed: _, content, waited: _, waits } = message;
         if content.is_empty() {
-            // A message that says nothing is left out.
+            // An empty message is left out.
             return out.lose(Field::ItemAuthor, Reason::Redundant);
         }
         if !waits {
@@ -142,7 +142,7 @@ impl RequestForm for ChatRequest {
         self.wants_assistant = self.takes.is_some_and(|takes| !takes.user_after_results);
     }
 
-    /// Writes what had to wait for the results.
+    /// Writes the messages and media that waited for the results.
     fn settle(&mut self, _: Speaker, out: &mut Target<'_>) {
         if !self.media.is_empty() || !self.deferred.bytes().is_empty() {
             self.before_message(out);
@@ -171,7 +171,7 @@ fn write_message(flavour: &Flavour, author: Author, content: &mut WireContent, j
 }
 
 impl Flavour {
-    /// The words of marks for the cache on parts, towards a server that takes that.
+    /// The cache mark of parts for a server with these capabilities.
     pub(super) fn cache_words(&self, takes: Option<&Capabilities>) -> &'static CacheWords {
         match takes.map(|takes| takes.cache_marks) {
             Some(CacheMarkForm::CacheControl) => &CACHE_CONTROL,
@@ -179,21 +179,21 @@ impl Flavour {
         }
     }
 
-    /// Writes the mark for the cache that stands on a message.
+    /// Writes the cache mark of a message.
     pub(super) fn write_message_mark(&self, json: &mut JsonWriter<'_>) {
         let kind = Str::escaped(self.backend.cache.kind.1);
         self.backend.cache.write(&CacheMark { kind, lifetime: None }, json);
     }
 }
 
-/// Writes a part with media, or says why the API takes no such thing.
+/// Writes a media part, or returns the reason why the API does not support the media.
 fn write_media(
     media: &Media<'_>,
     flavour: &Flavour,
     json: &mut JsonWriter<'_>,
     out: &mut Target<'_>,
 ) -> Result<(), Reason> {
-    // Whether to cite it has no place, as the table says.
+    // `citable` has no field in this API; the table lists it as lost.
     let Media { media_type, source, name, context, citable: _, detail } = media;
     out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
     let known = media_type.as_ref().map(Str::decode);
@@ -223,7 +223,7 @@ fn write_media(
             return Ok(());
         }
         (Some(kind), MediaSource::Base64(data)) => (kind, data),
-        // Each provider has its own store of files.
+        // Each provider has its own file store.
         (_, MediaSource::File(_)) => return Err(Reason::Foreign),
         (_, MediaSource::Url(_) | MediaSource::Base64(_) | MediaSource::Text(_)) => {
             return Err(Reason::NoSlot);

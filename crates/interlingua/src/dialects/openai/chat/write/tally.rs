@@ -1,4 +1,4 @@
-//! What is counted while a message is said: where a citation and an entry of `reasoning_details` stand.
+//! Counters for one message: the positions of citations and of `reasoning_details` entries.
 
 use super::super::places::{AFTER_CALLS, AFTER_CHARACTERS, PackedThought, ThoughtPlace, characters, pack};
 use crate::json::{JsonWriter, Raw, Str};
@@ -6,38 +6,38 @@ use crate::ledger::Reason;
 use crate::model::{Citation, Field, Opaque, OpaqueKind, issuers};
 use crate::pipe::Target;
 
-/// Who reads an entry of `reasoning_details`.
+/// The reader of a `reasoning_details` entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DetailReader {
-    /// A client, which gives it back with members of our own.
+    /// A client, which returns the entry with our position members.
     Client,
-    /// A server, which knows the names of its own.
+    /// A server, which expects only its own members.
     Server,
 }
 
-/// OpenRouter's names for whose state an entry holds; without one it is Anthropic's.
+/// OpenRouter's `format` for each issuer of state; an entry without `format` holds Anthropic's state.
 const FORMATS: [(&str, &str); 3] = [
     (issuers::OPENAI, "openai-responses-v1"),
     (issuers::GOOGLE, "google-gemini-v1"),
     (issuers::XAI, "xai-responses-v1"),
 ];
 
-/// What is counted while a message is said.
+/// Counters for one message.
 #[derive(Default)]
 pub(super) struct MessageTally {
-    /// Entries of `reasoning_details` so far.
+    /// The number of `reasoning_details` entries so far.
     details: u64,
-    /// Thoughts with a text so far, and the one that is open, with its text.
+    /// The number of thoughts with a text so far, and the text of the open thought.
     thoughts: u64,
     thought: Option<String>,
-    /// Calls so far, and entries of `annotations`.
+    /// The number of calls and of `annotations` entries so far.
     calls: u64,
     annotations: u64,
-    /// What one place for state has to say.
+    /// The thoughts for `reasoning_opaque`.
     packed: Vec<PackedThought<'static>>,
-    /// It has more to say than it said.
+    /// Whether `packed` has thoughts that are not yet written.
     unsaid: bool,
-    /// Characters of content so far, and before the text that is open.
+    /// The number of content characters so far, and before the open text.
     characters: u64,
     text_begins: u64,
 }
@@ -54,7 +54,7 @@ impl MessageTally {
         self.characters += characters(text.as_escaped());
     }
 
-    /// There is a text, of whatever length.
+    /// Records that the message has a text, without counting characters.
     pub(super) const fn some_text(&mut self) {
         self.characters = 1;
     }
@@ -71,13 +71,14 @@ impl MessageTally {
         self.thought.get_or_insert_default().push_str(text.as_escaped());
     }
 
-    /// Something was said before that a thought which is told by its text alone would be put in front of.
+    /// Whether the message has content before the current thought. A thought written by its text alone would move in
+    /// front of that content.
     pub(super) const fn is_after_something(&self) -> bool {
         self.details + self.thoughts + self.calls + self.characters > 0
     }
 
-    /// What is open ends. Writes the entry of a thought that nobody signed, if its text alone would not say where it
-    /// stands.
+    /// Ends the open thought. Returns its text if the thought is unsigned and needs a `reasoning_details` entry to keep
+    /// its position.
     pub(super) fn close(&mut self) -> Option<String> {
         let text = self.thought.take().filter(|text| !text.is_empty())?;
         let is_apart = self.is_after_something();
@@ -85,7 +86,7 @@ impl MessageTally {
         is_apart.then_some(text)
     }
 
-    /// Writes an entry of `reasoning_details` with the text of the thought that is open.
+    /// Writes a `reasoning_details` entry with the text of the open thought.
     pub(super) fn write_detail(
         &mut self,
         opaque: &Opaque<'_>,
@@ -114,7 +115,7 @@ impl MessageTally {
         json.end_object();
     }
 
-    /// Writes the entry of a thought that nobody signed.
+    /// Writes the entry of an unsigned thought.
     pub(super) fn write_thought(&mut self, text: &str, json: &mut JsonWriter<'_>) {
         self.begin_detail("reasoning.text", DetailReader::Client, json);
         json.key("text").literal(text).end_object();
@@ -130,9 +131,9 @@ impl MessageTally {
         json.opt_u64(AFTER_CALLS, Some(self.calls).filter(|count| *count > 0));
     }
 
-    /// Keeps the thought that is open, with its state, for the one place that a message has for all of it.
+    /// Stores the open thought with its state, for `reasoning_opaque`.
     pub(super) fn keep(&mut self, state: Option<&Opaque<'_>>) {
-        // A state that is no signature is said when the thought that it belongs to has ended.
+        // Encrypted state arrives after its thought has ended; only a signature ends the open thought.
         let is_own = state.is_none_or(|state| state.kind == OpaqueKind::Signature);
         let text = self.thought.take_if(|_| is_own).unwrap_or_default();
         if text.is_empty() && state.is_none() {
@@ -147,13 +148,13 @@ impl MessageTally {
         self.unsaid = true;
     }
 
-    /// What the one place for state has to say that it did not.
+    /// The packed value of `reasoning_opaque`, if thoughts were added since the last write.
     pub(super) fn packed(&mut self) -> Option<Str<'static>> {
         std::mem::take(&mut self.unsaid).then(|| pack(&self.packed))?
     }
 
-    /// Writes an entry of `annotations`, with its number if it is a piece of a stream: the official clients put lists
-    /// together by it. What is said of a whole text is said of all its characters.
+    /// Writes an entry of `annotations`. In a stream the entry has an index, by which the official clients assemble
+    /// lists. A citation of a whole text covers all its characters.
     pub(super) fn write_annotation(
         &mut self,
         citation: &Citation<'_>,

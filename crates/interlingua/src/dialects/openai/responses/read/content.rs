@@ -1,4 +1,4 @@
-//! Parts of messages and results.
+//! Reads parts of messages and results.
 
 use super::super::CACHE;
 use crate::json::Str;
@@ -15,7 +15,7 @@ pub(super) fn shape_of(content: Option<Val<'_>>) -> Shape {
     }
 }
 
-/// The member that holds the text of a part, and what sort of text it is.
+/// The tag and the text member of a part, and the slot of its text.
 pub(super) fn text_member(part: Val<'_>) -> Option<(Val<'_>, Val<'_>, Slot)> {
     let tag = part.get("type")?;
     let (name, slot) = match tag.str()?.as_escaped() {
@@ -29,7 +29,7 @@ pub(super) fn text_member(part: Val<'_>) -> Option<(Val<'_>, Val<'_>, Slot)> {
     Some((tag, text, slot))
 }
 
-/// What a text is to its item.
+/// The role of a text in its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     Text,
@@ -40,7 +40,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    /// The number of the list that such texts stand in.
+    /// The index of the list that holds texts of this slot.
     pub(super) const fn list(self) -> usize {
         match self {
             Slot::Text | Slot::Refusal => 0,
@@ -61,10 +61,11 @@ impl Slot {
     }
 }
 
-/// A picture or a file, with its tag claimed; any other part is left alone.
+/// Reads a picture or a file, and claims its tag; any other part stays unclaimed.
 pub(super) fn take_media<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Part<'t>> {
     let tag = part.get("type").filter(|tag| tag.kind() == Kind::String)?;
-    // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+    // A value is claimed after its tag and directly before it is emitted, because a writer books a loss on the last
+    // claim.
     tag.note(Field::Structure);
     let media = match tag.str().as_ref().map_or("", Str::as_escaped) {
         "input_image" | "computer_screenshot" => picture(part, of),
@@ -77,7 +78,7 @@ pub(super) fn take_media<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Opt
     media.map(Part::Media)
 }
 
-/// Whether a part of a result is one that can be read.
+/// Whether the reader supports this part of a result.
 pub(super) fn is_part(part: Val<'_>) -> bool {
     let has = |names: &[&str]| names.iter().any(|name| part.has_str(name));
     match part.str_or_empty("type") {
@@ -103,7 +104,7 @@ fn picture(part: Val<'_>, of: Of) -> Option<Media<'_>> {
 fn file<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Media<'t>> {
     let data = part.get("file_data").filter(|data| data.kind() == Kind::String);
     let mut media = if let Some(data) = data {
-        // Some clients send the bytes alone.
+        // Some clients send bare base64 data without a `data:` prefix.
         let media = inline(data).or_else(|| Some(Media::new(None, MediaSource::Base64(data.str()?))))?;
         data.take(of.media());
         media
@@ -118,24 +119,24 @@ fn file<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Media<'t>> {
     Some(media)
 }
 
-/// What the provider holds.
+/// A file in the provider's file store.
 fn stored(part: Val<'_>, of: Of) -> Option<Media<'_>> {
     part.take_str("file_id", of.media()).map(|id| Media::new(None, MediaSource::File(id)))
 }
 
-/// The media of an address that holds its own bytes.
+/// The media in a `data:` URL.
 fn inline(val: Val<'_>) -> Option<Media<'_>> {
     val.str()?;
     let text = val.text();
     from_data_url(text.get(1..text.len() - 1)?)
 }
 
-/// The mark for the cache that a part has.
+/// The cache mark of a part.
 pub(super) fn mark(part: Val<'_>) -> Option<CacheMark<'_>> {
     CACHE.read(part.get(CACHE.name)?, PART_MARK)
 }
 
-/// Where a statement comes from: an annotation. Those about files of the provider stay where they are.
+/// Reads an annotation as a citation. Citations of files in the provider's store stay unclaimed.
 pub(super) fn citation(note: Val<'_>) -> Option<Citation<'_>> {
     let kind = note.get("type").filter(|kind| kind.is("url_citation"))?;
     let source = note.take_str("url", Field::CitationSource)?;

@@ -1,4 +1,4 @@
-//! One item as it comes: whole, or in pieces and then whole once more. What is told twice is said once.
+//! Reads one item: whole, or in pieces that the complete item repeats. Repeated values are emitted once.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +15,34 @@ use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
 
-/// Where items stand.
+/// The location of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Where {
-    /// In a request: anyone speaks.
+    /// In a request, where every author occurs.
     Request,
-    /// In a whole answer: the assistant does.
+    /// In a whole response, where all items are the assistant's.
     Answer,
-    /// In a stream: what is told may be told again.
+    /// In a stream, where later events may repeat earlier values.
     #[default]
     Stream,
 }
 
-/// One item as it comes.
+/// The state of one item.
 #[derive(Debug, Default)]
 pub(super) struct ItemReader {
     place: Where,
-    /// The item, once it has begun.
+    /// The item, once it has started.
     item: Option<(ItemId, Of)>,
-    /// What its head said, as it is written there, each as [`HEAD`] has it; nothing where no end will repeat it.
+    /// The raw values of the item's head members, in the order of [`HEAD`]; empty where no end event repeats them.
     head: Vec<String>,
-    /// The texts that were told; the number of each is that of its part.
+    /// The texts emitted so far; the index of each is its part number.
     told: Vec<ToldText>,
-    /// Where each stands, and how many there are of each sort; texts and refusals are one list.
+    /// The index of each text in `told`, and the number of texts in each list; texts and refusals share a list.
     places: BTreeMap<(Slot, u64), usize>,
     counts: [u64; 4],
-    /// Parts in the lists before the one at hand.
+    /// The number of parts in the lists before the current list.
     parts: u32,
-    /// Values that were told, as they are written there.
+    /// The raw values emitted so far.
     values: Vec<String>,
     is_complete: bool,
     facts: AnswerFacts,
@@ -52,13 +52,13 @@ pub(super) struct ItemReader {
 struct ToldText {
     slot: Slot,
     index: u64,
-    /// Escaped.
+    /// The escaped text.
     text: String,
-    /// Its annotations.
+    /// The raw annotations of the text.
     notes: Vec<String>,
 }
 
-/// Members that the beginning of an item may have, and that its end repeats.
+/// Members that may be in the first event of an item and that its end event repeats.
 const HEAD: [(&str, Field); 7] = [
     ("id", Field::ItemId),
     ("call_id", Field::CallId),
@@ -69,7 +69,7 @@ const HEAD: [(&str, Field); 7] = [
     ("type", Field::Structure),
 ];
 
-/// Members of an item of any sort.
+/// The members of an item of any type.
 struct ItemMembers<'t> {
     tag: Option<Val<'t>>,
     role: Option<Val<'t>>,
@@ -81,9 +81,9 @@ struct ItemMembers<'t> {
     name: Option<Val<'t>>,
     namespace: Option<Val<'t>>,
     server: Option<Val<'t>>,
-    /// Where arguments stand.
+    /// The members that may hold the arguments of a call.
     arguments: [Option<Val<'t>>; 4],
-    /// What a tool answered.
+    /// The output of a tool.
     output: Option<Val<'t>>,
 }
 
@@ -132,7 +132,7 @@ impl ItemReader {
         Self { place, ..Self::default() }
     }
 
-    /// What the stop reason of its answer depends on.
+    /// Facts that determine the stop reason of the response.
     pub(super) const fn facts(&self) -> AnswerFacts {
         self.facts
     }
@@ -141,17 +141,17 @@ impl ItemReader {
         self.item.is_some()
     }
 
-    /// Whether that is the id that the item said it has.
+    /// Whether the item's head holds this id.
     pub(super) fn is_called(&self, id: Val<'_>) -> bool {
         self.head.first().is_some_and(|known| known == id.text())
     }
 
-    /// Starts the item, of which a server told nothing before its first piece.
+    /// Starts an item whose server sent no `output_item.added` event before the first piece.
     pub(super) fn begin_as(&mut self, slot: Slot, out: &mut Events<'_>) {
         let kind = match slot {
             Slot::Text | Slot::Refusal => ItemKind::Message,
             Slot::Summary | Slot::Thought => ItemKind::Reasoning,
-            // Nobody knows which tool.
+            // The tool of the call is unknown.
             Slot::Arguments => return,
         };
         self.start(out.head(kind, Author::Assistant), out);
@@ -170,7 +170,7 @@ impl ItemReader {
         self.item = Some((out.start(head), of));
     }
 
-    /// Reads an item that begins. What it holds already is told again at its end.
+    /// Reads the start of an item. The end event repeats any content, so only the head is read.
     pub(super) fn begin(&mut self, item: Val<'_>, out: &mut Events<'_>) {
         if self.item.is_some() {
             return;
@@ -185,7 +185,7 @@ impl ItemReader {
         }
     }
 
-    /// Reads a whole item: all of it, or what was not told before.
+    /// Reads a whole item, or the values that no earlier event held.
     pub(super) fn read(&mut self, item: Val<'_>, out: &mut Events<'_>) {
         let members = ItemMembers::of(item);
         if self.item.is_none() {
@@ -212,14 +212,14 @@ impl ItemReader {
         }
     }
 
-    /// Ends an item that nobody ended.
+    /// Ends an item without an end event.
     pub(super) fn end(&mut self, status: Status, out: &mut Events<'_>) {
         if let Some((id, _)) = self.item.filter(|_| !std::mem::replace(&mut self.is_complete, true)) {
             out.end(ItemTail::new(id, status));
         }
     }
 
-    /// Whether what is told again may be claimed: it has the fate of what was told first.
+    /// Whether repeated values may be claimed: not if the target had no field for the item.
     fn repeats(&self, out: &Events<'_>) -> bool {
         self.item.is_some_and(|(item, _)| !out.is_refused(item))
     }
@@ -237,18 +237,18 @@ impl ItemReader {
                 status.note(Field::ItemStatus);
                 tail.status = Status::Failed;
             }
-            // Anything else stays where it is.
+            // Other statuses stay unclaimed.
             _ => {}
         }
     }
 
-    /// Starts the item, if it is one that we know; any other stays where it is.
+    /// Starts an item of a known type; any other item stays unclaimed.
     fn open(&mut self, item: Val<'_>, members: &ItemMembers<'_>, out: &mut Events<'_>) {
         let ItemMembers { tag, role, id, phase, content, call_id, name, output, .. } = *members;
         let word = tag.and_then(|tag| tag.str());
-        // Messages need not say what they are.
+        // `type` is optional for messages.
         let word = word.as_ref().map_or(if role.is_some() { "message" } else { "" }, Str::as_escaped);
-        // Nobody can answer a call of a tool without a name: it stays where it is.
+        // A call without a tool name cannot have a result, so the call stays unclaimed.
         if matches!(word, "function_call" | "custom_tool_call") && name.word().is_empty() {
             return;
         }
@@ -271,7 +271,7 @@ impl ItemReader {
                 }
                 None if is_result(word) => {
                     let call_id = call_id.take_text(Field::ResultCallId);
-                    // The oldest of them has the id of its call as its own.
+                    // The oldest result type holds the call id in `id`.
                     let own = || id.take_text(Field::ResultCallId);
                     let call_id = call_id.or_else(|| (word == "local_shell_call_output").then(own).flatten());
                     let result = ToolResult { call_id, name: name.take_text(Field::ResultName) };
@@ -329,7 +329,7 @@ impl ItemReader {
         }
     }
 
-    /// An annotation of a text.
+    /// Reads an annotation of a text.
     pub(super) fn annotate(
         &mut self,
         (slot, index): (Slot, u64),
@@ -359,7 +359,7 @@ impl ItemReader {
         }
     }
 
-    /// How many annotations of a text were told.
+    /// The number of annotations of a text so far.
     pub(super) fn annotations(&self, index: u64) -> usize {
         self.known(Slot::Text, index).and_then(|at| self.told.get(at)).map_or(0, |told| told.notes.len())
     }
@@ -400,7 +400,8 @@ impl ItemReader {
         }
     }
 
-    /// Whether a value of an open item was not told before; it is now.
+    /// Whether a value may be emitted: only while the item is open. In a stream the value is stored, to recognise
+    /// repetitions.
     fn is_news(&mut self, val: Val<'_>) -> bool {
         if self.is_complete {
             return false;
@@ -411,12 +412,12 @@ impl ItemReader {
         true
     }
 
-    /// Whether a value was told before and may be claimed again.
+    /// Whether an earlier event held the value, so that the repetition may be claimed.
     fn is_told(&self, val: Val<'_>, out: &Events<'_>) -> bool {
         self.repeats(out) && self.values.iter().any(|known| known == val.text())
     }
 
-    /// The number of the part that a text is.
+    /// The part number of a text.
     fn part_of(&self, slot: Slot, index: u64) -> u32 {
         match self.place {
             Where::Request | Where::Answer => self.parts.saturating_add(index as u32),
@@ -426,19 +427,19 @@ impl ItemReader {
 
     fn known(&self, slot: Slot, index: u64) -> Option<usize> {
         let is_it = |told: &ToldText| told.slot == slot && told.index == index;
-        // Nearly always it is the last.
+        // Fast path: nearly always the text is the last.
         match self.told.last() {
             Some(last) if is_it(last) => Some(self.told.len() - 1),
             _ => self.places.get(&(slot, index)).copied(),
         }
     }
 
-    /// Whether a piece may have that index: it is one of those there are, or the next.
+    /// Whether a piece may have this index: a known index, or the next.
     pub(super) fn expects(&self, slot: Slot, index: u64) -> bool {
         self.known(slot, index).is_some() || self.counts.get(slot.list()).is_some_and(|count| *count == index)
     }
 
-    /// A whole text: says it, unless it was told before.
+    /// Emits a whole text, unless earlier events held it.
     pub(super) fn tell(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
         let (Some((item, of)), Some(text)) = (self.item, val.str()) else { return false };
         let field = slot.field(of);
@@ -465,7 +466,7 @@ impl ItemReader {
         true
     }
 
-    /// A piece of a text.
+    /// Emits a piece of a text.
     pub(super) fn piece(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
         if self.item.is_none() {
             self.begin_as(slot, out);
@@ -511,7 +512,8 @@ fn part_with(slot: Slot, text: Str<'_>) -> Part<'_> {
     }
 }
 
-/// Calls that Codex does not log as such: of the vendor's own tools, and of those that it runs.
+/// The kind and name of calls that Codex does not log as calls: calls of the vendor's own tools, and of tools that the
+/// vendor runs.
 fn hosted_call_of(word: &str) -> Option<(CallKind, &'static str)> {
     Some(match word {
         "shell_call" => (CallKind::Vendor, "shell"),
@@ -525,7 +527,7 @@ fn hosted_call_of(word: &str) -> Option<(CallKind, &'static str)> {
     })
 }
 
-/// Whether an item of that type is the result of a call.
+/// Whether this item type is a tool result.
 fn is_result(word: &str) -> bool {
     super::super::items::is_result(word)
         || matches!(
@@ -543,7 +545,7 @@ fn read_head_of_call<'t>(
 ) -> ToolCall<'t> {
     let ItemMembers { call_id, name, namespace, server, .. } = *members;
     let call_id = call_id.take_text(Field::CallId).filter(|id| !id.is_empty());
-    // A search for tools that the provider did itself has no id to answer to.
+    // A tool search that the provider ran itself has no call id.
     let is_server = own_name == "tool_search" && call_id.is_none();
     let group = namespace.or(server.filter(|_| kind == CallKind::Mcp));
     ToolCall {
@@ -554,7 +556,7 @@ fn read_head_of_call<'t>(
     }
 }
 
-/// What a tool answered: a text, parts, or any other value.
+/// Reads the output of a tool: a text, parts, or any other value.
 fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
     let ItemMembers { status, output, .. } = *members;
     let item = tail.id;
@@ -597,7 +599,7 @@ fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Eve
     }
 }
 
-/// The text of a result without the mark by which we say that it failed, or that it did not.
+/// The text of a result without our mark for failure or success.
 fn unmarked<'a>(text: &'a Str<'_>, tail: &mut ItemTail<'_>) -> Str<'a> {
     let text = text.as_escaped();
     if let Some(rest) = strip_mark(text, ERROR_MARK) {

@@ -1,4 +1,4 @@
-//! Requests, responses and streams to events.
+//! Reads requests, responses and streams into events.
 
 mod content;
 mod items;
@@ -37,7 +37,7 @@ impl Reader for ResponseReader {
             return;
         }
         note_defaults(root);
-        // A failure stands in place of everything else.
+        // An error replaces the rest of the response.
         if let Some(failure) = read_failure(root) {
             return fail(failure, out);
         }
@@ -56,11 +56,11 @@ fn both(one: AnswerFacts, other: AnswerFacts) -> AnswerFacts {
     AnswerFacts { calls: one.calls || other.calls, refused: one.refused || other.refused }
 }
 
-/// What the first of several response objects said of the answer; the others repeat it.
+/// The head of the first response object; later response objects of the stream repeat it.
 #[derive(Default)]
 struct ResponseEcho {
     begun: bool,
-    /// As it is written there.
+    /// The raw values.
     head: [String; 3],
 }
 
@@ -68,7 +68,7 @@ struct ResponseEcho {
 const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl ResponseEcho {
-    /// Begins the turn, or knows what it began with.
+    /// Starts the turn, or notes the repeated head members.
     fn begin(&mut self, response: Val<'_>, out: &mut Events<'_>) {
         const MEMBERS: WantedNames<3> = WantedNames::new(["id", "model", "created_at"]);
         let head = response.find(&MEMBERS);
@@ -92,7 +92,7 @@ impl ResponseEcho {
     }
 }
 
-/// A response repeats the settings of its request. Where they are what they are anyway, they say nothing.
+/// Notes the settings of the request that a response repeats, where they have their default values.
 fn note_defaults(response: Val<'_>) {
     const DEFAULTS: [(&str, &[&str]); 13] = [
         ("object", &["\"response\""]),
@@ -118,7 +118,7 @@ fn note_defaults(response: Val<'_>) {
     }
 }
 
-/// What failed, if a response object says that it did, or that it is not complete.
+/// The error of a failed or incomplete response object.
 fn read_failure(response: Val<'_>) -> Option<Failure<'_>> {
     let status = response.get("status");
     let word = status.and_then(|status| status.str());
@@ -141,7 +141,7 @@ fn read_failure(response: Val<'_>) -> Option<Failure<'_>> {
     }
 }
 
-/// The turn ends as its response object says.
+/// Ends the turn with the status of the response object.
 fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
     let usage = response.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
     let status = response.get("status");
@@ -170,19 +170,19 @@ fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
     out.event(&Event::TurnEnded(Turn { stop: Some(stop), usage, ..Turn::default() }));
 }
 
-/// How the items that nobody ended have ended.
+/// The status of the items without an end event.
 fn status_of_rest(response: Val<'_>) -> Status {
     let is_complete =
         response.get("status").is_none_or(|status| status.is(COMPLETED) || status.is("complete"));
     if is_complete { Status::Completed } else { Status::Interrupted }
 }
 
-/// What failed, in the forms that servers of this API have for it.
+/// Reads an error, in the forms of several servers.
 fn read_error(root: Val<'_>) -> Option<Failure<'_>> {
     note_blanks(root);
     if let Some(error) = root.get("error").filter(|error| !error.is_null()) {
         let mut failure = ERRORS.read(error);
-        // The code may stand beside the message.
+        // The code may be beside the message.
         if let Some(code) = root.get("code").filter(|_| error.kind() == Kind::String) {
             failure.code = code.take_text(Field::ErrorCode);
         }
@@ -197,14 +197,14 @@ fn read_error(root: Val<'_>) -> Option<Failure<'_>> {
     Some(Failure { class, status: None, code: None, message, request_id: None, retry_after: None })
 }
 
-/// `input_tokens` holds all input; what was read from and written to the cache is told apart beside it.
+/// Reads usage. `input_tokens` counts all input; cache reads and writes are counted separately.
 fn read_usage(usage: Val<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("input_tokens_details");
     let of =
         |details: Option<Val<'_>>, name, field| details.and_then(|details| details.note_u64(name, field));
     let all = usage.note_u64("input_tokens", Field::UsageInput);
-    // A part is no more than its whole: a count beyond that stays where it is.
+    // A cache count above the input count stays unclaimed.
     let part = |name, most: u64, field| {
         let count =
             input.and_then(|input| input.get(name)).filter(|count| count.u64().is_some_and(|it| it <= most));

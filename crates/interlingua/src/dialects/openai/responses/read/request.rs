@@ -1,4 +1,4 @@
-//! Requests: the settings, then every item.
+//! Reads requests: the settings, then every item.
 
 use super::super::settings;
 use super::items::{ItemReader, Where};
@@ -8,7 +8,7 @@ use crate::pipe::{Doc, Events, Reader};
 
 pub(in super::super) struct ResponsesRequestReader;
 
-/// Members by which a conversation goes on from what the provider keeps.
+/// Members that continue a conversation stored by the provider.
 const KEPT_THERE: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
 
 impl Reader for ResponsesRequestReader {

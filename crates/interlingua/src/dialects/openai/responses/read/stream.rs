@@ -1,4 +1,4 @@
-//! Streams. Every item comes in pieces and is told again, whole, when it ends and when the answer ends.
+//! Reads streams. Every item arrives in pieces; its end event and the response's end event repeat the whole item.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::wire::{note_blanks, note_tag};
 #[derive(Default)]
 pub(in super::super) struct ResponseEventReader {
     echo: ResponseEcho,
-    /// By their number in the output.
+    /// The items, by output index.
     items: BTreeMap<u64, ItemReader>,
-    /// The number of the item that spoke last.
+    /// The output index of the item with the last event.
     last: u64,
-    /// The number that the next event should have.
+    /// The expected sequence number of the next event.
     next: u64,
     is_over: bool,
 }
 
-/// Members that only tell pieces apart.
+/// Members that only locate a piece.
 const PLACES: WantedNames<8> = WantedNames::new([
     "type",
     "sequence_number",
@@ -38,11 +38,11 @@ const PLACES: WantedNames<8> = WantedNames::new([
     "response",
 ]);
 
-/// Where a piece belongs.
+/// The location of a piece.
 struct EventPlace<'t> {
     output: Option<Val<'t>>,
     item: Option<Val<'t>>,
-    /// The number of the part, in its list.
+    /// The index of the part in its list.
     part: Option<Val<'t>>,
     index: u64,
 }
@@ -64,7 +64,7 @@ impl Reader for ResponseEventReader {
         let place = EventPlace { output, item, part, index };
         let event = word.strip_prefix("response.").unwrap_or(word);
         let ends = matches!(event, "completed" | "incomplete" | "failed" | "cancelled" | "done");
-        // Where nothing else says how the answer ended, the event does.
+        // Without a status in the response, the event type is the stop reason.
         let says_end = ends && response.is_some_and(|response| response.get("status").is_none());
         if says_end {
             tag.note(Field::StopReason);
@@ -94,7 +94,7 @@ impl Reader for ResponseEventReader {
         if !says_end {
             tag.note(Field::Structure);
         }
-        // It hides the length of tokens.
+        // Padding that hides the length of tokens.
         padding.and_then(|padding| padding.note_text(Field::Padding));
         if let Some((sequence, number)) = sequence.and_then(|sequence| Some((sequence, sequence.u64()?))) {
             if number == self.next {
@@ -105,13 +105,13 @@ impl Reader for ResponseEventReader {
     }
 
     fn sentinel(&mut self, text: &str, _: &mut Events<'_>) -> bool {
-        // The answer's end was told before.
+        // The end event of the response came before.
         text.trim() == "[DONE]"
     }
 }
 
 impl ResponseEventReader {
-    /// The number of the item that a piece is of, if it says so.
+    /// The output index of a piece: stated, found by item id, or that of the last item.
     fn number_of(&self, place: &EventPlace<'_>) -> u64 {
         let by_id = || {
             let id = place.item?;
@@ -120,7 +120,7 @@ impl ResponseEventReader {
         place.output.and_then(|output| output.u64()).or_else(by_id).unwrap_or(self.last)
     }
 
-    /// Claims what only tells pieces apart, where it tells what we know.
+    /// Claims the location members whose values match the known item.
     fn note_place(&self, place: &EventPlace<'_>, number: u64, expected: bool) {
         let item = self.items.get(&number);
         place.output.map(|output| output.note_count(Field::Structure));
@@ -132,7 +132,7 @@ impl ResponseEventReader {
         }
     }
 
-    /// An item begins or ends; returns whether it is one that we know.
+    /// Reads the start or end of an item. Returns `false` for an unknown item type.
     fn item(&mut self, place: &EventPlace<'_>, item: Val<'_>, begins: bool, out: &mut Events<'_>) -> bool {
         let next = self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
         let number = match place.output.and_then(|output| output.u64()) {
@@ -148,7 +148,7 @@ impl ResponseEventReader {
         }
         self.last = number;
         let known = reader.has_begun();
-        // Of items that we do not know the number stays where it is.
+        // The index of an unknown item stays unclaimed.
         if known {
             place
                 .output
@@ -158,7 +158,7 @@ impl ResponseEventReader {
         known
     }
 
-    /// A piece of an item, or the whole of a part; returns whether it was understood.
+    /// Reads a piece of an item, or a whole part. Returns `false` for an unknown event.
     fn piece(&mut self, event: &str, place: &EventPlace<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
         let (member, slot, is_whole) = match event {
             "output_text.delta" => ("delta", Slot::Text, false),
@@ -205,7 +205,7 @@ impl ResponseEventReader {
         known
     }
 
-    /// A part begins, and says nothing yet, or ends, and is told once more.
+    /// Reads the start of a part, which has an empty text, or its end, which repeats the part.
     fn part(
         &mut self,
         place: &EventPlace<'_>,
@@ -249,7 +249,7 @@ impl ResponseEventReader {
         true
     }
 
-    /// Whether an event only says how far a call of the provider's own tools has come.
+    /// Whether an event only reports the progress of a call of the provider's own tools.
     fn is_progress(&self, event: &str, place: &EventPlace<'_>) -> bool {
         let progress = [".in_progress", ".searching", ".interpreting", ".generating", ".completed"];
         let is_it = event.contains("_call") && progress.iter().any(|word| event.ends_with(word));
@@ -266,7 +266,7 @@ impl ResponseEventReader {
         let mut facts = AnswerFacts::default();
         for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate()
         {
-            // Items that we do not know have a number, too.
+            // Unknown items count in the numbering too.
             let reader = self.items.entry(number as u64).or_insert_with(|| ItemReader::new(Where::Stream));
             out.within(item, |out| reader.read(item, out));
         }
@@ -286,7 +286,7 @@ impl ResponseEventReader {
         end(response, facts, out);
     }
 
-    /// The answer fails. Some servers put the counts beside the error.
+    /// Ends the response with an error. Some servers send the usage beside the error.
     fn fail(&mut self, failure: Failure<'_>, root: Val<'_>, out: &mut Events<'_>) {
         self.is_over = true;
         let usage = root.get("usage").filter(|usage| usage.kind() == Kind::Object).map(super::read_usage);
@@ -295,14 +295,14 @@ impl ResponseEventReader {
     }
 }
 
-/// How much of a part there is.
+/// Whether a part starts or ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PartMoment {
     Begins,
     Ends,
 }
 
-/// What an `error` event says: beside its type, or in an object.
+/// The error in an `error` event: beside its type, or in an `error` object.
 fn read_failure(root: Val<'_>) -> Failure<'_> {
     note_blanks(root);
     if let Some(error) = root.get("error").filter(|error| !error.is_null()) {

@@ -1,4 +1,4 @@
-//! Answers: a whole response, and the events of a stream.
+//! Writes responses: a whole response, and the events of a stream.
 
 use super::super::{CANCELLED, CLIENT, COMPLETED, ERRORS};
 use super::items::{OutputItems, OutputStatus, Purpose, begin_event};
@@ -10,7 +10,7 @@ use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::AssistantForm;
 use crate::wire::profile::Profile;
 
-/// A whole response, or an error in its place. Nothing is written before the end is known.
+/// A whole response, or an error in its place. All output waits for the end of the response.
 pub(in super::super) struct WholeResponse {
     items: OutputItems,
 }
@@ -61,11 +61,11 @@ impl AnswerForm for WholeResponse {
     }
 }
 
-/// A stream: the response is created and in progress, items one after the other, and the whole response at the end. One
-/// that fails is told as a response that failed, because clients do not look at other errors.
+/// A stream: events that the response is created and in progress, the items in sequence, and the whole response at the
+/// end. A failed stream ends with a failed response object, because clients ignore other error events.
 pub(in super::super) struct ResponseEvents {
     items: OutputItems,
-    /// What every response object begins with; empty until the first.
+    /// The first members of every response object; empty until the first object.
     head: JsonBuffer,
 }
 
@@ -103,7 +103,7 @@ impl AnswerForm for ResponseEvents {
         let json = if end.status == COMPLETED {
             begin_event!(self.items, "response.completed", out)
         } else {
-            // The stream of an answer that was cancelled has no event of its own.
+            // The API has no event for a cancelled response.
             begin_event!(self.items, "response.incomplete", out)
         };
         end.write(&self.head, &self.items, json.key("response"));
@@ -122,15 +122,15 @@ impl AnswerForm for ResponseEvents {
     }
 }
 
-/// How the item that is open when the answer stops has ended.
+/// The status of an item that is open when the response stops.
 fn item_status(stop: &Stopped<'_>) -> OutputStatus {
     if stop.word == COMPLETED { OutputStatus::Completed } else { OutputStatus::Incomplete }
 }
 
-/// How far a response has come.
+/// The end of a response object: status, reason, error and usage.
 struct ResponseEnd<'a> {
     status: &'static str,
-    /// Why it is incomplete.
+    /// The reason of an incomplete response.
     reason: Option<&'static str>,
     failure: Option<&'a Failure<'a>>,
     usage: Option<Usage>,
@@ -148,8 +148,8 @@ impl ResponseEnd<'_> {
         ResponseEnd { status, reason, failure: None, usage }
     }
 
-    /// Writes the response object. The settings that it repeats are those of a request that says nothing: the client
-    /// knows its own.
+    /// Writes the response object. The settings in it are those of a request with default settings; the client has its
+    /// own request.
     fn write(&self, head: &JsonBuffer, items: &OutputItems, json: &mut JsonWriter<'_>) {
         json.object().values(head.bytes()).key("status").literal(self.status).key("error");
         match self.failure {
@@ -225,7 +225,7 @@ fn write_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
         None => json.literal(word),
     };
     json.key("message").open_string().piece(message);
-    // Codex reads from the message how long to wait.
+    // Codex parses the waiting time from the message.
     if let Some(wait) = retry_after.filter(|_| *class == FailureClass::RateLimit)
         && !message.decode().contains("try again in")
     {

@@ -1,5 +1,5 @@
-//! The assistant's items, one after the other. Each is gathered and written when it is complete; in a stream its pieces are
-//! written as they come, and the whole once more at its end.
+//! The assistant's items in sequence. Each item is collected and written when it is complete. A stream also contains
+//! the pieces as they arrive, before the whole item.
 
 use std::collections::HashSet;
 
@@ -20,15 +20,15 @@ macro_rules! begin_event {
 }
 pub(super) use begin_event;
 
-/// What the items are written for.
+/// The target of the items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A backend: items go out one by one, as little of them as it needs.
+    /// A backend: items are written separately, with only the members that the backend needs.
     #[default]
     Request,
-    /// A client that gets them all at once.
+    /// A client that receives a whole response.
     Whole,
-    /// A client that gets pieces.
+    /// A client that receives a stream.
     Stream,
 }
 
@@ -36,34 +36,34 @@ pub(super) enum Purpose {
 #[derive(Default)]
 pub(super) struct OutputItems {
     purpose: Purpose,
-    /// What messages say of themselves before they say anything.
+    /// The heads of messages without content so far.
     heads: Vec<MessageHead>,
-    /// The same of the reasoning or call at hand.
+    /// The head of the current reasoning or call: item, id, and whether it is reasoning.
     head: Option<(ItemId, Option<Str<'static>>, bool)>,
-    /// The piece at hand.
+    /// The current piece.
     piece: Option<(ItemId, u32, bool)>,
     open: OpenOutput,
-    /// The items that are complete, but for those of a request, which are written already.
+    /// The complete items of a response. Items of a request are written at once instead.
     pub(super) done: JsonBuffer,
-    /// How many there are.
+    /// The number of complete items.
     count: u64,
-    /// Distinguishes the ids of this answer from those of others.
+    /// A digest of the response id, which makes item ids unique across responses.
     seed: u128,
-    /// Keys of the ids of its items.
+    /// Hashes of the item ids in this response.
     ids: HashSet<u128>,
-    /// Events of the stream so far.
+    /// The number of stream events so far.
     events: u64,
-    /// Reasoning of a request, which may not be last, and what it says.
+    /// Reasoning items of a request and their parts. They wait for the next item, because reasoning may not be last.
     waiting: JsonBuffer,
     waiting_parts: Vec<HeldPart>,
-    /// Calls of a request that have plain text, by their ids.
+    /// The ids of a request's free-text calls.
     pub(super) free_calls: HashSet<String>,
-    /// The list of items of a request is open.
+    /// Whether the item list of a request is open.
     pub(super) listed: bool,
-    /// The turn of a request has said something.
+    /// Whether the current turn of a request has an item.
     said: bool,
-    /// Thoughts are told as summaries: all that OpenAI shows of its thoughts, and all that it takes back beside their
-    /// state, are summaries, whatever a client in between has called them.
+    /// Whether thoughts are written as summaries. OpenAI shows and accepts only summaries of thoughts, beside their
+    /// state, so text from a client in between is a summary too.
     pub(super) summarises: bool,
 }
 
@@ -78,12 +78,12 @@ impl OutputItems {
         Self { purpose, ..Self::default() }
     }
 
-    /// The answer of that id begins.
+    /// Starts a response with this id.
     pub(super) fn begin(&mut self, answer: &str) {
         self.seed = TextDigest::of(answer);
     }
 
-    /// The number of the next event.
+    /// The sequence number of the next event.
     pub(super) const fn next_number(&mut self) -> u64 {
         self.events += 1;
         self.events - 1
@@ -93,7 +93,7 @@ impl OutputItems {
         self.purpose == Purpose::Stream
     }
 
-    /// Where the open item is, in an event about it.
+    /// Writes the id and output index of the open item into an event.
     fn place<'a, 'o>(&self, json: &'a mut JsonWriter<'o>) -> &'a mut JsonWriter<'o> {
         json.key("item_id").literal(&self.open.id).key("output_index").u64(self.count)
     }
@@ -128,12 +128,12 @@ impl OutputItems {
         }
     }
 
-    /// An id for the open item, which has none: no other of the answer has it.
+    /// A new id for the open item, unique within the response.
     fn made_id(&self) -> String {
         format!("{}_{:032x}{:08x}", self.open.kind.prefix(), self.seed, self.count)
     }
 
-    /// Tells a stream that the open item begins.
+    /// Writes the start event of the open item to a stream.
     fn announce(&mut self, out: &mut Target<'_>) {
         if self.streams() {
             let json = begin_event!(self, "response.output_item.added", out);
@@ -169,7 +169,7 @@ impl OutputItems {
         self.open.piece_head = head;
     }
 
-    /// The number of the open part among those of its list.
+    /// The index of the open part in its list.
     const fn index_of(&self, kind: PartKind) -> u64 {
         match kind {
             PartKind::Text | PartKind::Refusal | PartKind::Summary => self.open.part_count,
@@ -177,7 +177,7 @@ impl OutputItems {
         }
     }
 
-    /// A piece of the open part.
+    /// Adds a piece to the open part.
     fn grow_part(&mut self, text: &Str<'_>, out: &mut Target<'_>) {
         let Some((kind, _)) = self.open.part else { return };
         self.open.text.push_str(text.as_escaped());
@@ -219,7 +219,7 @@ impl OutputItems {
         self.forget_part();
     }
 
-    /// Puts the open part to those of its item that are complete.
+    /// Adds the open part to the complete parts of its item.
     fn keep_part(&mut self, kind: PartKind) {
         let mut held = JsonBuffer::default();
         let list = if kind == PartKind::Thought { &mut self.open.thoughts } else { &mut self.open.parts };
@@ -229,7 +229,7 @@ impl OutputItems {
         *list = held;
     }
 
-    /// The open part is complete.
+    /// Closes the open part.
     fn forget_part(&mut self) {
         let open = &mut self.open;
         match open.part.take() {
@@ -271,7 +271,7 @@ impl OutputItems {
         json.end_object().end_frame("\n\n");
     }
 
-    /// The open part as it is so far.
+    /// Writes the open part with its text so far.
     fn write_part(&self, kind: PartKind, json: &mut JsonWriter<'_>) {
         let (head, member) = match kind {
             PartKind::Text => (r#"{"type":"output_text""#, "text"),
@@ -289,7 +289,7 @@ impl OutputItems {
         json.end_object();
     }
 
-    /// Ends the open item, which is of that status unless it was cut off.
+    /// Ends the open item with this status, or as incomplete if the item was truncated.
     pub(super) fn end_item(&mut self, status: OutputStatus, out: &mut Target<'_>) {
         if self.open.kind == OpenKind::Nothing {
             return;
@@ -327,7 +327,7 @@ impl OutputItems {
         self.place(json).key(member).literal(&self.open.text).end_object().end_frame("\n\n");
     }
 
-    /// The open item as it is so far.
+    /// Writes the open item with its content so far.
     fn write_item(&self, status: &str, json: &mut JsonWriter<'_>) {
         let open = &self.open;
         let is_sent = self.purpose == Purpose::Request;
@@ -384,29 +384,29 @@ impl OutputItems {
     }
 }
 
-/// Writes members that are held, if there are any.
+/// Writes buffered members, if any.
 fn write_members<'a, 'o>(members: &JsonBuffer, json: &'a mut JsonWriter<'o>) -> &'a mut JsonWriter<'o> {
     if members.bytes().is_empty() { json } else { json.values(members.bytes()) }
 }
 
-/// How an item ends.
+/// The status of an ended item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputStatus {
     Completed,
     Incomplete,
 }
 
-/// Requests.
+/// Items of requests.
 impl OutputItems {
-    /// Opens the list of items, once.
+    /// Opens the item list, once.
     pub(super) fn open_list(&mut self, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.listed, true) {
             out.json.key("input").array();
         }
     }
 
-    /// Sends an item. Reasoning waits for the item that came of it: the API takes neither reasoning that it cannot read
-    /// nor reasoning that nothing came of.
+    /// Writes an item of a request. Reasoning waits for the next item: the API refuses reasoning without readable
+    /// state, and reasoning at the end of a turn.
     fn send(&mut self, status: &str, out: &mut Target<'_>) {
         if self.open.kind == OpenKind::Reasoning {
             let held = std::mem::take(&mut self.open.held);
@@ -428,7 +428,7 @@ impl OutputItems {
         self.write_item(status, &mut out.json);
     }
 
-    /// The turn ends; returns whether it said anything.
+    /// Ends the turn; returns whether the turn has an item.
     pub(super) fn end_turn(&mut self, out: &mut Target<'_>) -> bool {
         self.end_item(OutputStatus::Completed, out);
         if !self.waiting_parts.is_empty() {
@@ -441,7 +441,8 @@ impl OutputItems {
     }
 }
 
-/// Gives up reasoning. While its frame is there, what is lost is not a copy but what stands there.
+/// Books reasoning parts as lost. Parts of the current frame are borrowed, so that the ledger finds their original
+/// bytes.
 fn lose_parts(parts: &[HeldPart], out: &mut Target<'_>) {
     for HeldPart { part, read } in parts.iter().rev() {
         let Some(mut out) = out.at(*read) else {
@@ -558,7 +559,7 @@ impl AssistantForm for OutputItems {
                 }
             }
             Growth::Citation(citation) => self.annotate(citation, out),
-            // Nothing that an assistant says has marks, as the profile says.
+            // The assistant's items have no cache marks (see the profile).
             Growth::Cache(_) => {}
         }
     }
@@ -569,7 +570,7 @@ impl AssistantForm for OutputItems {
 
     fn close(&mut self, out: &mut Target<'_>) {
         match self.open.kind {
-            // More of it may follow.
+            // Messages and reasoning stay open, because further parts may follow.
             OpenKind::Nothing | OpenKind::Message | OpenKind::Reasoning => self.end_part(out),
             OpenKind::Function | OpenKind::FreeText => self.end_item(OutputStatus::Completed, out),
         }
@@ -584,8 +585,8 @@ impl OutputItems {
         }
     }
 
-    /// Opens reasoning, unless what follows is more of the one that is open. Whoever cannot hold a text and its encrypted
-    /// form in one place holds them one after the other: they are one again.
+    /// Opens a reasoning item, unless the open item continues. A source that cannot hold a text and its encrypted form
+    /// in one item has two items in sequence; these become one item again.
     fn open_reasoning(&mut self, state: Option<&Opaque<'_>>, out: &mut Target<'_>) {
         let source = self.piece.map(|(item, ..)| item);
         let is_open = self.open.kind == OpenKind::Reasoning && self.open.state.is_none();
@@ -595,7 +596,7 @@ impl OutputItems {
             return;
         }
         let held = std::mem::take(&mut self.open.held);
-        // The piece at hand was held with what was open before it.
+        // The current piece was stored with the previous item.
         let (before, now) = held.split_at(held.len().saturating_sub(1));
         self.open.held = before.to_vec();
         let now = now.to_vec();
@@ -604,7 +605,7 @@ impl OutputItems {
         self.announce(out);
     }
 
-    /// Writes an annotation of the open text. What is said of a whole text is said of all its characters.
+    /// Writes an annotation of the open text. A citation of a whole text covers all its characters.
     fn annotate(&mut self, citation: &Citation<'_>, out: &mut Target<'_>) {
         let Citation { kind, title, source, from, to, .. } = citation;
         let other = kind.as_ref().filter(|kind| !kind.is("url_citation"));

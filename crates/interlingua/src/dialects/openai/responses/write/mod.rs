@@ -1,4 +1,4 @@
-//! Events to items: of a request, of a whole response, and as events of a stream.
+//! Writes events as items: of a request, of a whole response, and of a stream.
 
 pub(super) mod answer;
 mod items;

@@ -1,46 +1,46 @@
-//! The item of an output that is open, and what it holds until it is complete.
+//! The open item of an output, and its content until it is complete.
 
 use crate::json::JsonBuffer;
 use crate::model::{ItemId, Part};
 use crate::pipe::ReadPlace;
 
-/// The item that is open.
+/// The open item.
 #[derive(Default)]
 pub(super) struct OpenOutput {
     pub(super) kind: OpenKind,
-    /// The item of the source that it is.
+    /// The item in the source.
     pub(super) source: Option<ItemId>,
     pub(super) id: String,
-    /// A message's phase; the id, group and name of a call.
+    /// A message's phase, or the id, group and name of a call.
     pub(super) members: JsonBuffer,
-    /// The part that is open, by its number in the source; its text, escaped, and what belongs to it.
+    /// The open part with its number in the source, and its escaped text.
     pub(super) part: Option<(PartKind, u32)>,
     pub(super) text: String,
-    /// What each event of its pieces says of where it stands, up to the piece.
+    /// The location members of the part's piece events, up to the piece.
     pub(super) piece_head: JsonBuffer,
-    /// How far its characters are counted, and how many there are up to there.
+    /// The number of bytes whose characters are counted, and the number of these characters.
     pub(super) counted: (usize, u64),
     pub(super) plain: String,
     pub(super) notes: JsonBuffer,
     pub(super) note_count: u64,
-    /// Parts that are complete: content of messages and summaries, and what was thought.
+    /// The complete parts: content of messages and summaries, and thoughts.
     pub(super) parts: JsonBuffer,
     pub(super) part_count: u64,
     pub(super) thoughts: JsonBuffer,
     pub(super) thought_count: u64,
-    /// The only part of a request's message so far is this text; then it does not stand in `parts`.
+    /// The text of a request's message with a single text part, which is not in `parts`.
     pub(super) only_text: String,
     pub(super) has_only_text: bool,
     pub(super) state: Option<String>,
-    /// Its thoughts became summaries.
+    /// Whether thoughts were written as summaries.
     pub(super) summarised: bool,
     pub(super) is_cut: bool,
-    /// What reasoning says, if it may have to be given up.
+    /// The parts of reasoning, in case they must be booked as lost.
     pub(super) held: Vec<HeldPart>,
 }
 
 impl OpenOutput {
-    /// The item is complete. Memory is used again.
+    /// Clears the item; the buffers are reused.
     pub(super) fn clear(&mut self) {
         let Self { id, text, plain, only_text, .. } = self;
         for text in [id, text, plain, only_text] {
@@ -58,7 +58,7 @@ impl OpenOutput {
     }
 }
 
-/// What reasoning says, and the place it was read from.
+/// A part of reasoning, and the place it was read from.
 #[derive(Clone)]
 pub(super) struct HeldPart {
     pub(super) part: Part<'static>,

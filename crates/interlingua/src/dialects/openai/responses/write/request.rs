@@ -1,4 +1,4 @@
-//! A request: settings, then `instructions`, then `input`, each item written as soon as it is complete.
+//! Writes a request: settings, then `instructions`, then `input`, each item as soon as it is complete.
 
 use super::super::items::{ERROR_MARK, OK_MARK};
 use super::super::settings::{self, Asker};
@@ -17,11 +17,11 @@ use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::turns::Speaker;
 
-/// A request.
+/// Writes a request.
 pub(in super::super) struct ResponsesRequest {
     asker: Asker,
     items: OutputItems,
-    /// `instructions` are written.
+    /// Whether `instructions` have been written.
     instructed: bool,
 }
 
@@ -29,8 +29,8 @@ impl ResponsesRequest {
     pub(in super::super) fn new(options: &Options) -> Self {
         let asker = if options.source == Some(DIALECT.name) { Asker::Own } else { Asker::Other };
         let mut items = OutputItems::new(Purpose::Request);
-        // OpenAI takes no other text of thoughts: "array too long. Expected an array with maximum length 0" is what it
-        // says of `content`.
+        // OpenAI accepts thoughts only as summaries. It refuses `content` with "array too long. Expected an array with
+        // maximum length 0".
         items.summarises = true;
         Self { asker, items, instructed: false }
     }
@@ -69,7 +69,7 @@ impl RequestForm for ResponsesRequest {
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
         let GatheredMessage { author, narrowed: _, content, waited: _, waits: _ } = message;
         if content.is_empty() {
-            // A message that says nothing is left out.
+            // An empty message is left out.
             return out.lose(Field::ItemAuthor, Reason::Redundant);
         }
         let leads = author == Author::System && !self.items.listed && !self.instructed;
@@ -104,7 +104,7 @@ impl RequestForm for ResponsesRequest {
         out.json.end_object();
     }
 
-    /// Nothing has to wait: items stand in any order.
+    /// Items may be in any order, so no item waits.
     fn settle(&mut self, _: Speaker, _: &mut Target<'_>) {}
 
     fn end(&mut self, out: &mut Target<'_>) {
@@ -113,9 +113,9 @@ impl RequestForm for ResponsesRequest {
     }
 }
 
-/// Writes a part with media, or says why the API takes no such thing.
+/// Writes a media part, or returns the reason why the API does not support the media.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
-    // Whether to cite it has no place, as the table says.
+    // `citable` has no field in this API; the table lists it as lost.
     let Media { media_type, source, name, context, citable: _, detail } = media;
     out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);
     let known = media_type.as_ref().map(Str::decode);
@@ -131,7 +131,7 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
         (MediaSource::Base64(data), Some(kind)) => {
             write_data_url(kind, data, json.key(if is_picture { "image_url" } else { "file_data" }));
         }
-        // Each provider has its own store of files.
+        // Each provider has its own file store.
         (MediaSource::File(_), _) => return Err(Reason::Foreign),
         (MediaSource::Base64(_), None) | (MediaSource::Text(_), _) => return Err(Reason::NoSlot),
     }
