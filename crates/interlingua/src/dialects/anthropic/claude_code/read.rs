@@ -57,7 +57,7 @@ pub(super) struct ClaudeLine<'t> {
     pub(super) origin: Option<Val<'t>>,
     /// Details of the line's tool result.
     result: Option<Val<'t>>,
-    /// Whether a person or a rule allowed or refused the call.
+    /// The permission decision on the call, with its source.
     decision: Option<Val<'t>>,
     pub(super) request: Option<Val<'t>>,
     effort: Option<Val<'t>>,
