@@ -1,5 +1,5 @@
 //! The registry: one line per dialect. Command-line lists, completions, detection, the matrix in the README, laws and
-//! goldens all follow from it.
+//! goldens are all derived from it.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::opencode::DIALECT,
 ];
 
-/// The dialects that say something of that field in that role: who has what a target lacks.
+/// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.
 pub fn that_say(field: Field, role: Role) -> impl Iterator<Item = &'static Dialect> {
     let says = move |dialect: &&&'static Dialect| {
         let write = dialect.role(role).and_then(|spec| spec.write.as_ref());
@@ -51,49 +51,49 @@ pub fn that_say(field: Field, role: Role) -> impl Iterator<Item = &'static Diale
     DIALECTS.iter().filter(says).copied()
 }
 
-/// One language that agents or models speak.
+/// One format of agent logs, agent output or model API traffic.
 #[derive(Debug)]
 pub struct Dialect {
-    /// Its name on the command line and in records.
+    /// The name on the command line and in records.
     pub name: &'static str,
-    /// The module that knows it: `module_path!()`.
+    /// The module that implements the dialect: `module_path!()`.
     pub module: &'static str,
-    /// Where it is spoken.
+    /// Where the dialect is used.
     pub plane: Plane,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// By what it is recognised, in a line.
+    /// A one-line description of the members that detection relies on.
     pub detected_by: &'static str,
-    /// The dialect whose language it speaks with a few members of its own: without those, detection says that one.
+    /// The base dialect that this dialect extends; input without the extra members is detected as the base.
     pub flavour_of: Option<&'static str>,
-    /// Who issues the signatures and encrypted reasoning in it, where that is always the same: such state is only ever
-    /// sent back there.
+    /// The issuer of signatures and encrypted reasoning, if the dialect has exactly one. Opaque state is sent back only
+    /// to its issuer.
     pub issuer: Option<&'static str>,
     /// How the items of a session follow each other.
     pub lineage: Lineage,
-    /// What it is used for, and how each use is framed, read and written.
+    /// The roles, each with its framing, reader and writer.
     pub roles: &'static [RoleSpec],
-    /// Fields that its readers parse and its writers have no place for: what a built line cannot say of another's session, or
-    /// a member that only servers write.
+    /// Fields that the readers parse and the writers have no place for: a value that a built line cannot hold for
+    /// another agent's session, or a member that only servers write.
     pub reads_more: &'static [Field],
-    /// Judges a document: the role it would have, and how sure (1: it does not speak against it; 2 and 3: many could have said
-    /// this, and alone it is a question; 10: nothing else looks like this).
+    /// Scores a document: its role and a confidence (1: nothing contradicts the dialect; 2 and 3: many dialects match,
+    /// so alone the result is ambiguous; 10: only this dialect matches).
     pub sniff: fn(&Head<'_>) -> Option<(Role, u32)>,
 }
 
 impl Dialect {
-    /// The dialect of that name.
+    /// The dialect with this name.
     pub fn named(name: &str) -> Option<&'static Dialect> {
         DIALECTS.iter().copied().find(|dialect| dialect.name == name)
     }
 
-    /// Its folder below `dialects/`, such as `anthropic/claude_code`.
+    /// The folder below `dialects/`, such as `anthropic/claude_code`.
     pub fn folder(&self) -> String {
         self.module.strip_prefix(concat!(module_path!(), "::")).unwrap_or(self.module).replace("::", "/")
     }
 
-    /// What a source of that role becomes here: the same if the dialect writes it, else its only role of the same sort,
-    /// else its only role at all.
+    /// The target role for a source of this role: the same role if the dialect writes it, else the only written role of
+    /// the same sort (session or model call), else the only written role.
     pub fn role_for(&self, source: Role) -> Option<Role> {
         let written = || self.roles.iter().filter(|spec| spec.write.is_some()).map(|spec| spec.role);
         let only = |roles: &mut dyn Iterator<Item = Role>| roles.next().filter(|_| roles.next().is_none());
@@ -103,8 +103,8 @@ impl Dialect {
             .or_else(|| only(&mut written()))
     }
 
-    /// How much of a field arrives at another dialect from sources of this one in that role. `None`: sources have no such
-    /// field, or the other dialect has nothing to do with the role.
+    /// How much of a field reaches another dialect from sources of this dialect in this role. `None` if the sources
+    /// have no such field, or if the other dialect has no matching role.
     pub fn carries(&self, role: Role, to: &Dialect, field: Field) -> Option<Says> {
         let says = |dialect: &Dialect, role| Some((dialect.role(role)?.write.as_ref()?.says)(field));
         // A form that is only read may hold any value.
@@ -113,12 +113,12 @@ impl Dialect {
             return None;
         }
         let target = to.role_for(role)?;
-        // The bytes of the same dialect and role pass untouched.
+        // Bytes of the same dialect and role are copied.
         let is_copied = self.name == to.name && role == target;
         says(to, target).map(|says| if is_copied { Says::Exactly } else { says })
     }
 
-    /// How the dialect does that role.
+    /// The specification of this role.
     pub fn role(&self, role: Role) -> Option<&'static RoleSpec> {
         self.roles.iter().find(|spec| spec.role == role)
     }
@@ -127,21 +127,21 @@ impl Dialect {
 /// Makes a reader for a new input.
 pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
 
-/// How a use of a dialect is written.
+/// How a role of a dialect is written.
 #[derive(Debug)]
 pub struct WriteSpec {
     /// Makes a writer for a new output.
     pub make: fn(&Options) -> Box<dyn Writer>,
-    /// What the target can say.
+    /// The fields the target supports.
     pub says: SaysTable,
 }
 
-/// One use of a dialect.
+/// One role of a dialect.
 #[derive(Debug)]
 pub struct RoleSpec {
-    /// The use.
+    /// The role.
     pub role: Role,
-    /// How its bytes are cut.
+    /// How the bytes are split into frames.
     pub framing: Framing,
     /// Makes a reader.
     pub read: Option<MakeReader>,
@@ -152,29 +152,30 @@ pub struct RoleSpec {
 /// How the items of a session follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lineage {
-    /// As they are written. A parent, where there is one, names something else, such as the question that is answered.
+    /// In file order. A parent, where present, has another meaning, such as the prompt that an item answers.
     #[default]
     Written,
-    /// As they are written, but an item may be written again under its id: the later version counts.
+    /// In file order, but an item may be written again under its id: the later version counts.
     Rewritten,
-    /// As they are written, and all of them belong to one conversation: a message of another agent is input to it.
+    /// In file order, in a single conversation: a message of another agent is input to that conversation.
     OneThread,
-    /// Each item follows its parent. The branch that counts ends with the last line that has an id.
+    /// Each item follows its parent. The active branch ends with the last line that has an id.
     TreeToLastLine,
-    /// The same, but lines that are no messages may hang anywhere: the branch that counts ends with the last message.
+    /// Each item follows its parent. Lines other than messages may have any parent, so the active branch ends with the
+    /// last message.
     TreeToLastMessage,
 }
 
-/// Where a dialect is spoken.
+/// Where a dialect is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plane {
     /// Between clients and model APIs.
     Wire,
-    /// By running agents.
+    /// Output and input of running agents.
     Live,
-    /// In what agents leave on disk.
+    /// Logs that agents leave on disk.
     Log,
-    /// By us.
+    /// Interlingua's own formats.
     Ours,
 }
 
@@ -190,26 +191,26 @@ impl Plane {
     }
 }
 
-/// What bytes of a dialect are for.
+/// The use of a byte stream in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A call to a model API.
     Request,
-    /// Its answer, or its error, in one piece.
+    /// The response to a model call, or the error, as one document.
     Response,
-    /// Its answer as it comes.
+    /// The response to a model call, as a stream.
     Stream,
-    /// The question how many tokens a request has.
+    /// A request to count the tokens of a model call.
     Count,
-    /// Its answer.
+    /// The response to a count request.
     Counted,
     /// The models on offer.
     Models,
-    /// What a running agent says.
+    /// The output of a running agent.
     Live,
-    /// What is said to a running agent.
+    /// The input of a running agent.
     Input,
-    /// What an agent left on disk.
+    /// The log of an agent on disk.
     Log,
 }
 
@@ -227,7 +228,7 @@ impl Role {
         Role::Log,
     ];
 
-    /// Whether it is about a session, logged or live, and not about one call of a model.
+    /// Whether the role covers a session, logged or live, as opposed to a single model call.
     pub const fn is_session(self) -> bool {
         match self {
             Role::Live | Role::Input | Role::Log => true,
@@ -257,41 +258,41 @@ impl Role {
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Options {
-    /// How large a frame may get.
+    /// The size limits of a frame.
     pub limits: Limits,
-    /// The server that a request is for; without one, the vendor of the dialect.
+    /// The server that receives the request; by default the dialect's vendor.
     pub backend: Option<&'static Backend>,
-    /// The model to ask for instead of the one that the source names.
+    /// The model to request, overriding the source's model.
     pub model: Option<String>,
-    /// The most tokens to produce, whatever the source asks for.
+    /// The output token limit, overriding the source's limit.
     pub max_tokens: Option<u64>,
-    /// Whether universal events carry the agent's own line.
+    /// Whether universal events hold the agent's own line.
     pub include_raw: bool,
-    /// Whether a stream that tells what was used only to who asked for it should leave it out.
+    /// Whether to omit usage from a stream in formats that send usage only on request.
     pub usage_unasked: bool,
-    /// What time it is, in milliseconds since 1970: for targets that may not be told of the future, and for events of
-    /// sources that hold no time.
+    /// The current time in milliseconds since 1970: for targets that reject future times, and for events of sources
+    /// that hold no time.
     pub now: Option<u64>,
-    /// Whether the source is complete, as a file is: what is written first may wait for what comes later.
+    /// Whether the source is complete, as a file is: the head of the output may then wait for later input.
     pub whole: bool,
-    /// What the source is called, for sources that carry no id of their own.
+    /// The source's name, for sources without an id of their own.
     pub source_name: Option<String>,
-    /// Where the source lies, if its name alone may be that of another source, too. No target says it.
+    /// The source's location, to distinguish sources with the same name. Never written to a target.
     pub source_place: Option<String>,
-    /// Responses that another record tells of, and what they used: one that is joined to it counts them no more.
+    /// Usage already counted in the parent record, by response id, to avoid counting it twice in a joined record.
     pub told_responses: Vec<(String, Usage)>,
-    /// Which items of the source count, from a first pass over it ([`crate::log::OutlineReader`]); for logs that are
-    /// written from another dialect. Without it items are written in the order they come.
+    /// The items of the source that count, from a first pass over the source ([`crate::log::OutlineReader`]); for logs
+    /// written from another dialect. Without an outline, items are written in file order.
     pub outline: Option<Arc<Outline>>,
     /// The dialect that is read; the pipe sets it.
     pub source: Option<&'static str>,
-    /// Whether the report says what became of each single leaf.
+    /// Whether the report lists the fate of every leaf.
     pub trace: bool,
 }
 
 impl Options {
-    /// Whether a request is to be another than its source wrote: whoever names a server, a model or a limit wants it obeyed,
-    /// also between two of one dialect.
+    /// Whether the options change the request: a server, a model or a limit must be applied even if source and target
+    /// are the same dialect.
     pub(crate) const fn asks_for_more(&self) -> bool {
         self.backend.is_some() || self.model.is_some() || self.max_tokens.is_some()
     }

@@ -1,4 +1,4 @@
-//! What Kimi's two programs share: the parts of content, the time of a line, and what texts tell.
+//! Code shared by Kimi CLI and Kimi Code: content parts, the time of a line, and values found in texts.
 
 use crate::json::{Raw, Str};
 use crate::log::{GatheredItem, NativeObject, NativeValue, text_of};
@@ -7,22 +7,22 @@ use crate::pipe::Events;
 use crate::tape::{Kind, Val};
 use crate::wire::media::{address_of, from_data_url};
 
-/// When a line was written.
+/// The time of a line.
 #[derive(Clone, Copy)]
 pub(super) struct Stamp<'t> {
-    /// Where the line says it: a number.
+    /// The line's member that holds the time as a number.
     pub(super) leaf: Option<Val<'t>>,
-    /// The same as a date, as JSON; empty if there is none.
+    /// The time as a JSON date; empty if the line has no time.
     pub(super) date: &'t str,
 }
 
 impl<'t> Stamp<'t> {
-    /// The time of an item on that line.
+    /// The time of an item on the line.
     pub(super) fn of_item(self) -> Option<Raw<'t>> {
         self.as_field(Field::ItemTime)
     }
 
-    /// Says the time for an event that is no item.
+    /// Emits the time for an event other than an item.
     pub(super) fn tick(self, out: &mut Events<'_>) {
         if let Some(time) = self.as_field(Field::EventTime) {
             out.event(&Event::Clock(time));
@@ -36,10 +36,10 @@ impl<'t> Stamp<'t> {
     }
 }
 
-/// How the two programs spell the members that hold the address of a picture, a film or a sound.
+/// The two programs' spellings of the member with the URL of a picture, film or sound.
 const ADDRESSES: [&str; 6] = ["image_url", "imageUrl", "video_url", "videoUrl", "audio_url", "audioUrl"];
 
-/// Where a part has the address of its picture, film or sound, if we understand it: what is no picture must tell its type.
+/// The URL of a part's picture, film or sound, if supported: media other than pictures must have a media type.
 fn address(part: Val<'_>) -> Option<Val<'_>> {
     let member = part.get_all(ADDRESSES).into_iter().flatten().next()?;
     let url = member.get("url").filter(|url| url.kind() == Kind::String)?;
@@ -57,7 +57,7 @@ pub(super) fn is_part(part: Val<'_>) -> bool {
     }
 }
 
-/// Reads a text or media; anything else stays where it is.
+/// Reads a text or media; any other element is left unclaimed.
 pub(super) fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
     if !is_part(part) {
         return None;
@@ -72,12 +72,12 @@ pub(super) fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
     Some(Part::Media(from_data_url(text).unwrap_or(Media::new(None, MediaSource::Url(Str::escaped(text))))))
 }
 
-/// Whether content is of a sort that we read: a string or a list.
+/// Whether content has a supported type: a string or a list.
 pub(super) fn is_content(content: Val<'_>) -> bool {
     matches!(content.kind(), Kind::String | Kind::Array)
 }
 
-/// Whether content has more than one part of its own.
+/// Whether the content has more than one part of its own.
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
     let several = |content: Val<'_>| content.elements().filter(|part| is_part(*part)).nth(1).is_some();
     if content.is_some_and(several) { Shape::List } else { Shape::One }
@@ -93,8 +93,8 @@ pub(super) fn first_text(content: Option<Val<'_>>) -> &str {
     first.map_or("", |part| part.str_or_empty("text"))
 }
 
-/// State in a thought: the thought itself, unreadable, or the proof that what is shown is genuine. Neither program says
-/// which provider it asked.
+/// Opaque state of a thought: encrypted reasoning if the text is empty, otherwise the signature of the text. Neither
+/// program records the provider.
 pub(super) fn state_of(thought: Val<'_>) -> Option<Opaque<'_>> {
     let shown = !thought.str_or_empty("think").is_empty();
     let kind = if shown { OpaqueKind::Signature } else { OpaqueKind::Encrypted };
@@ -102,22 +102,22 @@ pub(super) fn state_of(thought: Val<'_>) -> Option<Opaque<'_>> {
     Some(Opaque { kind, issuer: Str::escaped(ISSUER), value })
 }
 
-/// Who issued that state, as far as the log tells.
+/// The issuer of opaque state, which the log does not record.
 pub(super) const ISSUER: &str = "unknown";
 
-/// Whether a call is of the only sort there is so far.
+/// Whether a call is of the type `function`, the only type so far.
 pub(super) fn is_function(call: Val<'_>) -> bool {
     call.get("type").is_none_or(|kind| kind.is("function"))
 }
 
-/// What a shell's process returned, which both programs say in words.
+/// The exit code of a shell command, which both programs write into the text.
 pub(super) fn exit_code(text: &str) -> Option<i64> {
     let (_, rest) = text.rsplit_once("Command failed with exit code: ")?;
     let end = rest.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
-/// The classes of elements in a list of content.
+/// The class of an element in a content list.
 pub(super) fn class_of(element: Val<'_>) -> usize {
     match element.str_or_empty("type") {
         "text" => TEXT,
@@ -130,7 +130,7 @@ pub(super) const TEXT: usize = 0;
 pub(super) const MEDIA: usize = 1;
 pub(super) const THINK: usize = 2;
 
-/// The class and the members of a part in a kept list, however its program spells them.
+/// The class and the members of a part in a kept list, for both programs' spellings.
 pub(super) fn kept_part<'g>(part: &'g Part<'_>) -> Option<(usize, NativeObject<'g>)> {
     let mut block = NativeObject::new();
     match part {
@@ -157,7 +157,7 @@ pub(super) fn kept_part<'g>(part: &'g Part<'_>) -> Option<(usize, NativeObject<'
     }
 }
 
-/// The members of a thought.
+/// The members of a kept thought.
 pub(super) fn kept_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut block = NativeObject::new();
     let text = item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
@@ -165,7 +165,7 @@ pub(super) fn kept_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
     block
 }
 
-/// A part of content that is built. `members` are the members for pictures, films and sounds.
+/// A content part for a built line. `members` are the member names for pictures, films and sounds.
 pub(super) fn built_part<'g>(part: &'g Part<'_>, members: [&'static str; 3]) -> Option<NativeObject<'g>> {
     if let Part::Media(media) = part {
         let known = media.media_type.as_ref().map(Str::decode);
@@ -185,7 +185,7 @@ pub(super) fn built_part<'g>(part: &'g Part<'_>, members: [&'static str; 3]) -> 
     Some(block)
 }
 
-/// A thought that is built: all its texts.
+/// A thought for a built line, with all its texts joined.
 pub(super) fn built_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut texts = Vec::new();
     for text in item.parts().filter_map(text_of) {

@@ -1,4 +1,4 @@
-//! What the agents family speaks.
+//! Dialects of the agents family.
 
 pub mod amp;
 pub mod copilot_cli;

@@ -1,4 +1,4 @@
-//! Content blocks, as the Messages API, Claude Code's logs and its live output all write them.
+//! Content blocks. The Messages API, Claude Code's logs and Claude Code's live output share this form.
 
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
@@ -14,11 +14,11 @@ use crate::wire::is_blank;
 use crate::wire::settings::{CacheWords, PART_MARK};
 use crate::wire::words::StopWords;
 
-/// A mark for the cache.
+/// The member that marks a block as a cache breakpoint.
 pub(super) const CACHE: CacheWords =
     CacheWords { name: "cache_control", kind: ("type", "ephemeral"), lifetimes: &["5m", "1h"] };
 
-/// How many of the content's blocks are parts of the message itself, not items within it.
+/// `List` if more than one block is a part of the message itself and not an item within it.
 pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
     let own = |block: &Val<'_>| match block.str_or_empty("type") {
         "text" => is_str(block.get("text")),
@@ -26,7 +26,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
         _ => false,
     };
     match content {
-        // Most lists have one block, whatever it is.
+        // Most lists have a single block, so count to two before looking at the types.
         Some(list) if list.elements().nth(1).is_some() && list.elements().filter(own).nth(1).is_some() => {
             Shape::List
         }
@@ -34,7 +34,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
     }
 }
 
-/// Reads a message's content: a string, or blocks. Unknown blocks stay where they are.
+/// Reads a message's content: a string, or blocks. Unknown blocks are left unclaimed.
 pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     if let Some(text) = content.take_text(Field::MessageText) {
         return out.delta(message, 0, Part::Text(text));
@@ -44,7 +44,7 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'
     }
 }
 
-/// Reads one whole block of `message`, which is its part `number`.
+/// Reads one whole block as part `number` of `message`.
 pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
     read_members(block, &block.find(&MEMBERS), number, message, out);
 }
@@ -58,7 +58,7 @@ fn read_members(
 ) {
     let Some(item) = open_members(block, members, Extent::Whole, number, message, out) else { return };
     let [kind, .., input, mark] = *members;
-    // Only calls have input: what another block has under that name stays where it is.
+    // Only calls have input; a member named `input` of any other block is left unclaimed.
     let is_call =
         || kind.and_then(|kind| kind.str()).is_some_and(|kind| kind.as_escaped().ends_with("tool_use"));
     if let Some(input) = said(input).filter(|_| is_call()) {
@@ -68,7 +68,7 @@ fn read_members(
     out.complete(item);
 }
 
-/// What most blocks are made of.
+/// Members of the common block types.
 const MEMBERS: WantedNames<9> = WantedNames::new([
     "type",
     "text",
@@ -83,23 +83,23 @@ const MEMBERS: WantedNames<9> = WantedNames::new([
 
 type BlockMembers<'t> = [Option<Val<'t>>; 9];
 
-/// What a log tells of a result beside its block.
+/// Details of a tool result that a log holds outside the result's block.
 #[derive(Default)]
 pub(crate) struct ResultDetail<'t> {
     pub(crate) exit_code: Option<i64>,
     /// In milliseconds.
     pub(crate) duration: Option<u64>,
-    /// The tool was stopped before it was done.
+    /// Set if the tool was stopped before it finished.
     pub(crate) interrupted: bool,
-    /// The agent's own word for how it ended.
+    /// The agent's own word for the status.
     pub(crate) status: Option<Str<'t>>,
-    /// The subagent whose report it is.
+    /// The subagent that produced the result.
     pub(crate) agent: Option<Str<'t>>,
     /// The file that was read or changed.
     pub(crate) file: Option<FileRef<'t>>,
 }
 
-/// Reads a whole block that may be a result with details.
+/// Reads a whole block; if it is a tool result, `detail` is added to the item.
 pub(crate) fn read_result_block(
     block: Val<'_>,
     number: u32,
@@ -117,16 +117,16 @@ pub(crate) fn read_result_block(
     }
 }
 
-/// How much of a block there is.
+/// Whether a block is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of it.
+    /// The complete block.
     Whole,
-    /// Its beginning: pieces follow, and what is empty so far says nothing.
+    /// The start of a streamed block: deltas follow, so empty strings are skipped.
     Beginning,
 }
 
-/// Reads the beginning of a block, which may be all of it. Returns the item that is open now, if the block is one.
+/// Reads a whole block or the start of one. Returns the item that is now open, if the block is an item.
 pub(super) fn open_block(
     block: Val<'_>,
     extent: Extent,
@@ -151,7 +151,8 @@ fn open_members(
     let kind = tag.str()?;
     let kind = kind.as_escaped();
     match kind {
-        // A value is claimed after its tag, and just before it is said: a writer that must give it up finds it so.
+        // Claim the value after its tag and just before the event: a writer that drops the value looks up the last
+        // claim.
         "text" if is_str(text) => {
             tag.note(Field::Structure);
             let text = text?.take_text(Field::MessageText)?;
@@ -164,7 +165,7 @@ fn open_members(
             read_mark(mark, message, number, out);
             None
         }
-        // A block without anything we could take is not one of ours, whatever it calls itself.
+        // A thinking block without a string to take is unknown, whatever its type.
         "thinking" | "redacted_thinking" if is_str(block.get("thinking")) || is_str(block.get("data")) => {
             tag.note(Field::Structure);
             Some(open_thinking(block, &says, message, out))
@@ -183,7 +184,7 @@ fn open_members(
             read_mark(mark, message, number, out);
             None
         }
-        // `web_search_tool_result` and its kin arrive whole and mean nothing to anyone else.
+        // `web_search_tool_result` and similar blocks arrive whole, with content specific to Anthropic.
         _ if (kind == "tool_result" || kind.ends_with("_tool_result"))
             && (is_str(answers) || said(content).is_some()) =>
         {
@@ -191,7 +192,7 @@ fn open_members(
             read_result(members, message, ResultDetail::default(), out);
             None
         }
-        // Anything else keeps its bytes and its name; the report will show it.
+        // An unknown block keeps its bytes and its type; the report lists it.
         _ => None,
     }
 }
@@ -205,7 +206,7 @@ fn open_thinking(
     let head = out.head(ItemKind::Reasoning, Author::Assistant);
     let item = out.start(ItemHead { within: Some(message), ..head });
     let text = block.take_str("thinking", Field::ReasoningText);
-    // A signature is one of a text; without it, it would pass for encrypted thinking.
+    // A signature belongs to a text. Without the text it would be read as encrypted thinking.
     let signature = text.as_ref().and_then(|_| take_opaque(block, "signature", OpaqueKind::Signature));
     if let Some(text) = text.filter(says) {
         out.delta(item, 0, Part::Text(text));
@@ -219,11 +220,11 @@ fn open_thinking(
     item
 }
 
-/// Before the state of another issuer that a client of this API was given, and will send back: then comes the issuer's
-/// name, a colon, and the state.
+/// Prefix of opaque state from another issuer, which a client of this API received and will send back. The issuer's
+/// name, a colon and the state follow.
 const CARRIED: &str = "interlingua:";
 
-/// Takes state that only its issuer can read.
+/// Takes opaque state, which only its issuer can read.
 pub(super) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> Option<Opaque<'t>> {
     let val = block.get(name)?;
     val.take_text(kind.field())?;
@@ -234,7 +235,7 @@ pub(super) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> O
     Some(Opaque { kind, issuer: Str::escaped(issuer), value: Str::escaped(value) })
 }
 
-/// The same as it is written.
+/// Opaque state in its written form; the inverse of [`take_opaque`].
 pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
     let Opaque { kind: _, issuer, value } = opaque;
     if issuer.is(issuers::ANTHROPIC) {
@@ -247,14 +248,14 @@ pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
     carried
 }
 
-/// Reads the mark for the cache that a block has.
+/// Reads a block's cache breakpoint.
 fn read_mark(mark: Option<Val<'_>>, item: ItemId, part: u32, out: &mut Events<'_>) {
     if let Some(mark) = mark.and_then(|mark| CACHE.read(mark, PART_MARK)) {
         out.delta(item, part, Part::Cache(mark));
     }
 }
 
-/// The call a `tool_use` block makes, without its input.
+/// The call in a `tool_use` block, without its input.
 pub(crate) fn call<'t>(block: Val<'t>, kind: &str) -> ToolCall<'t> {
     let [id, name] = block.get_all(["id", "name"]);
     named_call(block, id, name, kind)
@@ -281,7 +282,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
     let ResultDetail { exit_code, duration, interrupted, status: native_status, agent, file } = detail;
     let [.., call, content, is_error, _, mark] = *members;
     let content = said(content);
-    // A list of texts and media is read part by part; any other content is one JSON value.
+    // A list of texts and media is read part by part; any other content becomes a single JSON part.
     let list = content.is_some_and(|list| {
         list.kind() == Kind::Array && list.elements().all(|part| is_text(part) || media_place(part).is_some())
     });
@@ -313,7 +314,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
             out.delta(id, 0, Part::Json(content.take(Field::ResultJson)));
         }
     }
-    // What is cached up to the end of a result is cached up to its last part.
+    // A cache breakpoint on the result applies to its last part.
     read_mark(mark, id, number, out);
     let is_error = is_error.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ResultIsError)));
     let status = match is_error {
@@ -327,7 +328,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
     out.end(ItemTail { native_status, is_error, exit_code, duration, ..ItemTail::new(id, status) });
 }
 
-/// A member that says something: `null` and an empty list leave nothing to take.
+/// The member, unless it is `null` or an empty list: neither holds a value to take.
 fn said(member: Option<Val<'_>>) -> Option<Val<'_>> {
     member.filter(|val| !is_blank(*val))
 }
@@ -341,8 +342,8 @@ fn is_text(block: Val<'_>) -> bool {
     kind.is_some_and(|kind| kind.is("text")) && is_str(text)
 }
 
-/// What sort of place the media of an `image` or `document` block are at, and the value that says where, if we can carry
-/// them.
+/// The kind of source of an `image`, `document` or `search_result` block and the value that holds the media or its
+/// address, if the model supports it.
 fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
     let kind = block.get("type")?;
     if kind.is("search_result") {
@@ -369,13 +370,13 @@ fn media_place(block: Val<'_>) -> Option<(&'static str, Val<'_>)> {
     Some((place, value)).filter(|_| value.kind() == Kind::String)
 }
 
-/// The content of a document or a search result, if it is texts and nothing else.
+/// The content of a document or a search result, if it is a non-empty list of texts.
 fn texts_in(holder: Val<'_>) -> Option<Val<'_>> {
     let content = holder.get("content").filter(|content| content.kind() == Kind::Array)?;
     content.elements().all(is_text).then_some(content).filter(|content| content.elements().next().is_some())
 }
 
-/// Texts of one document, joined.
+/// Joins the texts of one document.
 fn joined_texts(content: Val<'_>, field: Field) -> Str<'static> {
     let mut joined = String::new();
     for part in content.elements() {
@@ -390,7 +391,7 @@ fn joined_texts(content: Val<'_>, field: Field) -> Str<'static> {
     Str::from_plain(&joined)
 }
 
-/// Reads the media of a block in an item of that kind.
+/// Reads the media of a block; `of` is the kind of item that holds the block.
 fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
     let (place, value) = media_place(block)?;
     let source = block.get("source")?;
@@ -414,7 +415,7 @@ fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
         "url" => MediaSource::Url(value.take_text(of.media())?),
         _ => MediaSource::File(value.take_text(of.media())?),
     };
-    // A document by address is always a PDF; nothing else tells it from a picture once it is media.
+    // A document at a URL is always a PDF. In the model, only the media type distinguishes a document from a picture.
     let is_document = block.get("type").is_some_and(|kind| kind.is("document"));
     let pdf = || {
         Some(Str::escaped("application/pdf"))
@@ -434,8 +435,7 @@ fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
     Some(media)
 }
 
-/// Reads where a statement comes from, which stays where it is. Each sort of citation has names of its own for the same
-/// things.
+/// Reads a citation and leaves its members in place. Each citation type has its own names for the same values.
 pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
     let text = |names: &[&str], field| names.iter().find_map(|name| citation.note_str(name, field));
     let number = |names: &[&str], field: Field| {
@@ -456,7 +456,7 @@ pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
     }
 }
 
-/// The names that one sort of citation has for what citations say; an empty name is none.
+/// Member names of one citation type; an empty name means the type has no such member.
 struct CitationNames {
     kind: &'static str,
     title: &'static str,
@@ -498,12 +498,12 @@ const fn of_document(kind: &'static str, start: &'static str, end: &'static str)
     CitationNames { kind, title, source, document, start, end, state }
 }
 
-/// Whether a citation is of a sort that the API knows.
+/// Whether the API defines the citation's type.
 pub(super) fn is_own_citation(citation: &Citation<'_>) -> bool {
     citation.kind.as_ref().is_some_and(|kind| CITATIONS.iter().any(|names| kind.is(names.kind)))
 }
 
-/// Writes where a statement comes from. What is of a sort that the API does not know is something found on the web.
+/// Writes a citation. A citation of a type the API does not define is written as a web search result.
 pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
     let Citation { kind, quote, title, source, document, start, end, state, from: _, to: _ } = citation;
     let own = kind.as_ref().and_then(|kind| CITATIONS.iter().find(|names| kind.is(names.kind)));
@@ -522,7 +522,7 @@ pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>,
         match text {
             Some(text) if name.is_empty() => out.lose_str(field, text, Reason::NoSlot),
             Some(text) => _ = json.key(name).str(text),
-            // Clients expect these.
+            // Clients require both members.
             None if name == WEB.state || name == WEB.source => _ = json.key(name).literal(""),
             None => {}
         }
@@ -542,7 +542,7 @@ pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>,
     json.end_object();
 }
 
-/// Reads a usage object, which stays where it is.
+/// Reads a usage object and leaves it in place.
 pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
     const WANTED: WantedNames<6> = WantedNames::new([
         "output_tokens_details",
@@ -559,7 +559,7 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
     let short = by_age.and_then(|ages| ages.get("ephemeral_5m_input_tokens")).filter(|n| n.u64().is_some());
     let written = note(written, Field::UsageCacheWrite);
     let by_ages = short.and_then(|short| short.u64()?.checked_add(long.unwrap_or(0)));
-    // The sum and its parts say the same; a part that does not fit stays where it is.
+    // The total repeats the sum of its parts; if they differ, the parts are left unclaimed.
     if let Some(short) = short.filter(|_| by_ages.is_some() && written.is_none_or(|sum| Some(sum) == by_ages))
     {
         short.note(Field::UsageCacheWrite);
@@ -576,7 +576,7 @@ pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
     }
 }
 
-/// The words of `stop_reason`.
+/// Values of `stop_reason`.
 pub(super) static STOPS: StopWords = StopWords {
     words: Words(&[
         (StopClass::End, "end_turn"),
@@ -590,7 +590,7 @@ pub(super) static STOPS: StopWords = StopWords {
     nearest: Words(&[(StopClass::Filter, "refusal")]),
 };
 
-/// Why it stopped.
+/// Parses `stop_reason`.
 pub(crate) fn stop<'t>(raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
     STOPS.stop(raw, sequence)
 }

@@ -1,4 +1,4 @@
-//! What Anthropic's API and Claude Code speak. All of them say what they say in the same content blocks.
+//! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks.
 
 pub(crate) mod blocks;
 pub mod claude_code;

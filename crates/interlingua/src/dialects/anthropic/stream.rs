@@ -1,11 +1,11 @@
-//! Pieces of a streamed answer, as the Messages API sends them and Claude Code passes them on.
+//! Deltas of a streamed response, as the Messages API sends them and Claude Code forwards them.
 
 use super::blocks;
 use crate::json::Str;
 use crate::model::{Args, Field, Opaque, OpaqueKind, Part, Stop, Usage, issuers};
 use crate::tape::{Kind, Val};
 
-/// What sort of block a piece belongs to.
+/// The type of block a delta belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockSort {
     Text,
@@ -13,7 +13,7 @@ pub(super) enum BlockSort {
     ToolUse,
 }
 
-/// The sort of block that a piece of that type belongs to, if we know it.
+/// The type of block a delta belongs to; `None` for an unknown delta.
 pub(super) fn sort_of_piece(delta: Val<'_>) -> Option<BlockSort> {
     match delta.str_or_empty("type") {
         "text_delta" | "citations_delta" => Some(BlockSort::Text),
@@ -23,8 +23,8 @@ pub(super) fn sort_of_piece(delta: Val<'_>) -> Option<BlockSort> {
     }
 }
 
-/// What the `delta` of a `content_block_delta` adds to its block: the number of the part within the item, and the piece. A
-/// sort that we do not know, or one without its value, stays where it is.
+/// Reads the `delta` of a `content_block_delta`: the number of the part within the item, and the part. A delta of an
+/// unknown type, or without its value, is left unclaimed.
 pub(super) fn read_piece(delta: Val<'_>) -> Option<(u32, Part<'_>)> {
     let kind = delta.get("type")?;
     let piece = match kind.str()?.as_escaped() {
@@ -47,17 +47,17 @@ pub(super) fn read_piece(delta: Val<'_>) -> Option<(u32, Part<'_>)> {
     Some(piece)
 }
 
-/// Proof of thinking that Anthropic issued.
+/// A signature of thinking, issued by Anthropic.
 pub(super) fn signature(value: Str<'_>) -> Opaque<'_> {
     Opaque { kind: OpaqueKind::Signature, issuer: Str::escaped(issuers::ANTHROPIC), value }
 }
 
-/// The counts of a message, or of an event about it.
+/// The usage of a message, or of an event about a message.
 pub(super) fn usage(place: Val<'_>) -> Option<Usage> {
     place.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
 }
 
-/// Notes why a message stopped, if it says so; in an agent's line that stays where it is.
+/// Notes the stop reason of a message, if it has a stop reason; the members remain in the agent's line.
 pub(super) fn note_stop(message: Val<'_>) -> Option<Stop<'_>> {
     let [reason, sequence] = message.get_all(["stop_reason", "stop_sequence"]);
     reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));

@@ -1,4 +1,4 @@
-//! The two neutral forms, and what both do.
+//! Interlingua's own two formats, and the code they share.
 
 pub mod record;
 pub mod record_v2;
@@ -9,8 +9,7 @@ use crate::ledger::Reason;
 use crate::model::{Field, ItemTail};
 use crate::pipe::Target;
 
-/// Gives up what is said of the end of an item that has no end of its own here. How it ended may follow from what holds
-/// it.
+/// Books as lost the end of an item that has no end of its own in the target. The item around it may imply the status.
 fn lose_tail(tail: &ItemTail<'_>, out: &mut Target<'_>) {
     let ItemTail { id: _, status: _, native_status, is_error, exit_code, duration } = tail;
     out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);

@@ -1,49 +1,49 @@
-//! Lines that could not be read and stand one after the other. They are said together, so that a file full of empty or tiny
-//! lines does not become a hundred times as long.
+//! Runs of consecutive unreadable lines. A run is written as one entry or event, so that a file of empty or tiny lines
+//! does not grow a hundredfold.
 
 use crate::dialects::{Dialect, RoleSpec};
 use crate::framing::Framing;
 
-/// The most bytes of unreadable input that are said at once. Escapes make text longer, and what is said must not outgrow
-/// what a reader takes.
+/// The most bytes of unreadable input written at once. Escapes lengthen text, and the output must stay within a
+/// reader's limits.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// Such lines, as far as they came.
+/// The current run.
 #[derive(Default)]
 pub(super) struct UnreadableRun {
     owner: String,
     why: &'static str,
     bytes: Vec<u8>,
     lines: u64,
-    /// The line before is longer than the limit, and goes on.
+    /// Set while a line over the size limit continues.
     goes_on: bool,
 }
 
-/// A run that has ended.
+/// A completed run.
 pub(super) struct UnreadableLines<'r> {
-    /// The dialect in which they stood.
+    /// The dialect of the lines.
     pub(super) owner: &'r str,
-    /// What is wrong with them; `unparsed`, if not all have the same fault.
+    /// The fault of the lines; `unparsed` if the faults differ.
     pub(super) why: &'static str,
-    /// The lines, with line feeds between them.
+    /// The lines, separated by line feeds.
     pub(super) bytes: &'r [u8],
     pub(super) lines: u64,
 }
 
 impl UnreadableRun {
-    /// Whether no run has begun.
+    /// Whether no run has started.
     #[inline]
     pub(super) const fn is_empty(&self) -> bool {
         self.lines == 0
     }
 
-    /// Adds bytes to the run if they are its next line. If not, the caller ends it and begins anew.
+    /// Adds bytes to the run if they are its next line. Otherwise the caller ends the run and starts another.
     pub(super) fn joins(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) -> bool {
         let fits = self.bytes.len() + bytes.len() < PIECE;
         if self.lines == 0 || self.owner != owner || more || !fits {
             return false;
         }
-        // A line of blanks needs no reason; of several reasons none is that of the run.
+        // A blank line does not change the fault; different faults become `unparsed`.
         self.why = match (self.why, why) {
             ("blank", why) | (why, "blank") => why,
             (known, why) if known == why => why,
@@ -55,7 +55,7 @@ impl UnreadableRun {
         true
     }
 
-    /// Begins a run. Returns whether these bytes can be in one; if not, the caller writes them alone.
+    /// Starts a run. Returns `false` if these bytes cannot be part of a run; the caller then writes them separately.
     pub(super) fn begins(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) -> bool {
         let is_lines = |dialect: &Dialect| {
             let lines =
@@ -73,7 +73,7 @@ impl UnreadableRun {
         true
     }
 
-    /// Ends the run, if there is one.
+    /// Ends the run, if a run has started.
     pub(super) fn end(&mut self) -> Option<UnreadableLines<'_>> {
         let lines = std::mem::take(&mut self.lines);
         let Self { owner, why, bytes, .. } = self;

@@ -1,6 +1,6 @@
-//! Dates as Amp counts them.
+//! Dates in Amp's form.
 
-/// The milliseconds since 1970 of a date as RFC 3339 has it, to the second, if it is one.
+/// An RFC 3339 date in milliseconds since 1970, to the second. `None` for any other text.
 pub(super) fn milliseconds(date: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| date.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);

@@ -1,4 +1,4 @@
-//! Threads of Amp: one document with all messages. The lines that Amp prints (`--stream-json`) are another dialect.
+//! Threads of Amp: one document with all messages. The lines that Amp prints (`--stream-json`) are a separate dialect.
 
 mod date;
 mod read;
@@ -21,7 +21,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Amp threads (~/.local/share/amp/threads/T-*.json)",
     detected_by: "a document with `messages`, a number `v`, and an `id` that begins with `T-`",
     flavour_of: None,
-    // Each block of thoughts names its provider.
+    // Each thinking block names its provider.
     issuer: None,
     lineage: Lineage::Written,
     roles: &[RoleSpec {
@@ -56,7 +56,7 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// Where the messages stand.
+/// The path of the messages.
 const MESSAGES: &[&str] = &["messages"];
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {

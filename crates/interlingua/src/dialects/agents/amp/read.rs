@@ -1,4 +1,4 @@
-//! Messages to events. What stands before and after them tells of the session, and is a notice on each side.
+//! Messages to events. The members before and after the messages describe the session; each side is a notice.
 
 use crate::framing::FrameKind;
 use crate::json::Str;
@@ -14,7 +14,7 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 #[derive(Default)]
 pub(super) struct AmpReader {
     session: SessionNews,
-    /// Tools that were called, by the ids of the calls.
+    /// Names of the called tools, by call id.
     tools: Remembered<Str<'static>>,
 }
 
@@ -23,7 +23,7 @@ impl Reader for AmpReader {
         let author = match doc.root.str_or_empty("role") {
             "user" => Some(Author::User),
             "assistant" => Some(Author::Assistant),
-            // What Amp puts in, such as a summary of another thread.
+            // Text that Amp injects, such as a summary of another thread.
             "info" => Some(Author::User),
             _ => None,
         };
@@ -75,7 +75,7 @@ impl AmpReader {
     }
 }
 
-/// What Amp asked a model for beside the conversation; the answers in it tell their own usage.
+/// A model call of Amp outside the conversation. Responses within the conversation hold their own usage.
 fn ledger_event(event: Val<'_>, out: &mut Events<'_>) {
     let tokens = event.get("tokens").filter(|_| event.str_or_empty("operationType") == "title-generation");
     let Some(tokens) = tokens else { return };
@@ -100,11 +100,11 @@ fn notice(event_type: Option<Str<'_>>, out: &mut Events<'_>) {
 }
 
 impl AmpReader {
-    /// Remembers the calls of a message until they are answered.
+    /// Stores the tool names of a message's calls until the results arrive.
     fn remember(&mut self, content: Val<'_>) {
         for block in content.elements().filter(|block| block.str_or_empty("type") == "tool_use") {
             if let Some(name) = block.get("name").and_then(|name| name.str()) {
-                // What is forgotten for it was never answered.
+                // A call displaced from the bounded memory never had a result.
                 let _ = self.tools.insert(block.str_or_empty("id"), name.into_owned());
             }
         }
@@ -149,7 +149,7 @@ impl AmpReader {
     }
 }
 
-/// An answer that failed says why in its state.
+/// A failed response holds its error in `state`.
 fn failed(state: Option<Val<'_>>, out: &mut Events<'_>) {
     let error = state.and_then(|state| state.get("error"));
     let told = error.note_text(Field::ErrorMessage);
@@ -166,13 +166,13 @@ fn failed(state: Option<Val<'_>>, out: &mut Events<'_>) {
     }
 }
 
-/// A number as a name.
+/// A number as a string.
 fn number(val: Val<'_>, field: Field) -> Str<'_> {
     val.take(field);
     Str::escaped(val.text())
 }
 
-/// How a message ended: nearly all are complete.
+/// The status of a message: nearly all messages are complete.
 fn tail(item: ItemId, state: Option<Val<'_>>) -> ItemTail<'_> {
     let kind = state.and_then(|state| state.get("type"));
     let status = match kind.word() {
@@ -187,7 +187,8 @@ fn tail(item: ItemId, state: Option<Val<'_>>) -> ItemTail<'_> {
     ItemTail { native_status: kind.take_text(Field::ItemStatus), ..ItemTail::new(item, status) }
 }
 
-/// Why an answer stopped. Amp must have the word; without usage beside it, it may be made up, and is not told.
+/// The stop reason of a response. Amp requires `stopReason`; without usage beside it the value may be made up, so the
+/// reader does not emit it.
 fn stop(state: Option<Val<'_>>) -> Option<Stop<'_>> {
     let raw = state?.note_str("stopReason", Field::StopReason)?;
     let class = STOPS.value(&raw).unwrap_or(StopClass::Other);
@@ -216,7 +217,7 @@ fn counts(usage: Val<'_>) -> Usage {
     }
 }
 
-/// Unknown blocks without words stay where they are.
+/// Unknown blocks without text are left unclaimed.
 fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>) {
     let kind = block.get("type");
     match kind.word() {
@@ -241,7 +242,7 @@ fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>)
                 out.delta(within, number, Part::Text(text));
             }
         }
-        // Words are words, whatever their block is called.
+        // Read the text of any block type.
         _ => {
             if let Some(text) = block.take_str("text", Field::MessageText) {
                 out.delta(within, number, Part::Text(text));
@@ -274,7 +275,7 @@ fn thinking(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Who issued the state in a block: older threads knew only one.
+/// The issuer of a block's opaque state: older threads used a single provider.
 pub(super) fn issuer(block: Val<'_>) -> Str<'_> {
     let provider = block.get("provider").and_then(|provider| provider.str());
     provider.unwrap_or(Str::escaped(crate::model::issuers::ANTHROPIC))
@@ -302,12 +303,12 @@ fn shape(content: Val<'_>) -> Shape {
     if content.elements().filter(own).nth(1).is_some() { Shape::List } else { Shape::One }
 }
 
-/// The path in the address of a file.
+/// The path in a file URI.
 pub(super) fn path_of(uri: Val<'_>, field: Field) -> Str<'_> {
     uri.note(field);
     let word = Some(uri).word();
     Str::escaped(word.strip_prefix(FILE).unwrap_or(word))
 }
 
-/// What the address of a file begins with.
+/// Prefix of a file URI.
 pub(super) const FILE: &str = "file://";

@@ -1,5 +1,5 @@
-//! What a tool gave back. It may be a text, or an object of a shape that depends on the tool: of the known ones the words,
-//! the picture or the change is told, and any other value is told as it is.
+//! Tool results. A result is a text, or an object whose shape depends on the tool. For a known shape the reader emits
+//! the text, the picture or the change; any other value is emitted as JSON.
 
 use super::read::{FILE, path_of};
 use crate::json::Str;
@@ -36,7 +36,7 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
         out.delta(item, 0, Part::Text(message));
         exit_code = error.and_then(|error| error.get("exitCode")).and_then(read_code);
     } else if let Some(why) = reason.take_text(Field::ResultText) {
-        // Nothing came of it: it was refused, or cancelled.
+        // A refused or cancelled call has a reason and no result.
         out.delta(item, 0, Part::Text(why));
     }
     let is_error = match status.word() {
@@ -45,7 +45,7 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
         _ => None,
     };
     let tail = ItemTail::new(item, if is_error == Some(true) { Status::Failed } else { Status::Completed });
-    // A word that tells more than whether it failed is told, too.
+    // A status beyond success and failure is kept as the native status.
     let native_status = if is_error.is_none() { status.take_text(Field::ItemStatus) } else { None };
     if is_error.is_some() {
         status.note_text(Field::ResultIsError);
@@ -54,7 +54,7 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     out.event(&Event::ItemCompleted(ItemTail { status, native_status, is_error, exit_code, ..tail }));
 }
 
-/// Says what a person answered when Amp asked, before the message with the result.
+/// Emits the user's permission decision, before the message with the result.
 pub(super) fn decided(block: Val<'_>, tools: &mut Remembered<Str<'static>>, out: &mut Events<'_>) {
     let call = block.get("toolUseID").filter(|_| block.str_or_empty("type") == "tool_result");
     let Some(call) = call.and_then(|call| call.str()) else { return };
@@ -88,7 +88,7 @@ fn read_code(code: Val<'_>) -> Option<i64> {
     Some(number)
 }
 
-/// What came of it, without changes of a file.
+/// The value of a result, without file changes.
 fn read_value<'t>(result: Val<'t>, exit_code: &mut Option<i64>) -> Part<'t> {
     const WANTED: WantedNames<5> =
         WantedNames::new(["output", "exitCode", "content", "isImage", "imageInfo"]);

@@ -1,4 +1,4 @@
-//! What a message of Amp can say of another agent's session. A message that was kept says everything.
+//! Fields that a message built from another agent's session supports. A kept message supports every field.
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};

@@ -1,5 +1,5 @@
-//! Items to messages. A message that was kept comes back byte for byte; a session of another agent becomes a thread that
-//! Amp goes on with.
+//! Items to messages. A kept message is written back byte for byte; another agent's session becomes a thread that Amp
+//! can continue.
 
 use super::date::milliseconds;
 use super::read;
@@ -17,7 +17,7 @@ use crate::wire::backends::NameRule;
 
 #[derive(Default)]
 pub(super) struct AmpForm {
-    /// Messages are numbered.
+    /// Number of messages so far; each message holds its number.
     written: u64,
 }
 
@@ -28,7 +28,7 @@ impl LogForm for AmpForm {
         issuer: issuers::ANTHROPIC,
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // Every call must have its result in the next message.
+        // Amp requires every call's result in the next message.
         answers_together: true,
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
         // A subagent has a session of its own.
@@ -83,7 +83,7 @@ impl LogForm for AmpForm {
         let calls = blocks.iter().any(|block| block.get("input").is_some());
         message.put("content", blocks);
         if assistant {
-            // Amp stops at an answer that does not say how it ended.
+            // Amp stops at a response without a final state.
             let mut state = NativeObject::typed("complete");
             state.literal("stopReason", if calls { "tool_use" } else { "end_turn" });
             message.put("state", state);
@@ -116,7 +116,7 @@ fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
     log.write_head(head);
 }
 
-/// The blocks of a message in a kept thread, or in one that is built.
+/// The blocks of a message, for a kept thread or for a built thread.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let mut blocks = Vec::new();
     for content in item.blocks() {
@@ -149,7 +149,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
             ItemKind::ToolResult(_) => {
                 blocks.push(result(item, log.as_deref_mut()));
                 if log.is_some() {
-                    // A result has words; its pictures stand beside it.
+                    // A result holds only text; its pictures are separate blocks.
                     blocks.extend(
                         item.parts().filter(|part| matches!(part, Part::Media(_))).filter_map(part_block),
                     );
@@ -178,7 +178,7 @@ fn source<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
     source
 }
 
-/// Thoughts in a block, and what only their issuer reads in another. A block that was kept is one of the two.
+/// Blocks of reasoning: the texts in one block, the encrypted state in another. A kept block is one of the two.
 fn thinking(item: GatheredItem<'_>, built: bool) -> Vec<NativeObject<'_>> {
     let mut texts = Vec::new();
     for text in item.parts().filter_map(text_of) {

@@ -1,5 +1,5 @@
-//! What happens beside the conversation: facts of the session, oversight, failures, compactions. What has a meaning in the
-//! model is an event; the line itself is the notice after it, with its id and its place.
+//! Lines outside the conversation: session values, permissions and questions, failures, compactions. A line with a
+//! meaning in the model emits an event, followed by a notice with the line's id and position.
 
 use super::line::CopilotLine;
 use super::read::{CopilotLogReader, value_key};
@@ -15,7 +15,7 @@ impl CopilotLogReader {
     pub(super) fn happened(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         let data = line.data;
         match line.word() {
-            // What is set for a subagent is not the session's.
+            // Settings of a subagent do not belong to the session.
             word if word.starts_with("session.") && is_fact(word) && !line.agent().is_empty() => {
                 self.notice_with_data(line, out);
             }
@@ -96,7 +96,7 @@ impl CopilotLogReader {
                 self.tool_started(line);
                 self.notice(line, &["toolCallId"], out);
             }
-            // They repeat what a call said, or a skill's text that a message says.
+            // These lines repeat a call, or the text of a skill that a message holds.
             "hook.start" => self.notice(line, &["hookInvocationId", "hookType"], out),
             "external_tool.requested" => self.notice(line, &["requestId", "toolCallId"], out),
             "skill.invoked" => self.notice(line, &["name", "path", "trigger"], out),
@@ -117,7 +117,7 @@ impl CopilotLogReader {
         ]);
         const CONTEXT: WantedNames<4> = WantedNames::new(["cwd", "branch", "headCommit", "repository"]);
         let [id, version, start, model, effort, context] = line.data.find(&WANTED);
-        // A change of the place is told without a wrapper.
+        // `session.context_changed` has the context's members at the top level.
         let context = context.filter(|context| context.kind() == Kind::Object).unwrap_or(line.data);
         let [cwd, branch, commit, repository] = context.find(&CONTEXT);
         let told = Session {
@@ -136,7 +136,7 @@ impl CopilotLogReader {
         self.tell(line, told, out);
     }
 
-    /// A run of the program ends; the session may be taken up again.
+    /// A run of the program ends; the session may be resumed later.
     fn shutdown(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<4> =
             WantedNames::new(["shutdownType", "errorReason", "modelMetrics", "accountingSnapshot"]);
@@ -158,7 +158,7 @@ impl CopilotLogReader {
         self.notice(line, &["codeChanges", "totalPremiumRequests", "totalApiDurationMs"], out);
     }
 
-    /// The last line that is printed.
+    /// The last printed line.
     fn printed_result(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         let id = line.data.note_str("sessionId", Field::SessionId);
         self.tell(line, Session { id, ..Session::default() }, out);
@@ -170,7 +170,7 @@ impl CopilotLogReader {
         self.notice(line, &["usage"], out);
     }
 
-    /// What the conversation was replaced by is a message: the model hears it as the user's.
+    /// The summary is a message: Copilot passes it to the model as a user message.
     fn compacted(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new([
             "success",
@@ -282,7 +282,7 @@ impl CopilotLogReader {
         self.notice(line, &["wasFreeform"], out);
     }
 
-    /// A tool begins: the line repeats the call.
+    /// A tool starts; the line repeats the call.
     fn tool_started(&mut self, line: &CopilotLine<'_>) {
         let known = self.calls.remove(line.data.str_or_empty("toolCallId"));
         let arguments = line.data.get("arguments");
@@ -311,7 +311,7 @@ fn tell_error(line: &CopilotLine<'_>, out: &mut Events<'_>) {
     line.event(&Event::Error(failure), out);
 }
 
-/// Whether such a line tells a fact of the session.
+/// Whether a line of this type holds session values.
 fn is_fact(word: &str) -> bool {
     matches!(
         word,
@@ -334,10 +334,10 @@ const ERRORS: Words<FailureClass> = Words(&[
     (FailureClass::ContextTooLong, "context_limit"),
 ]);
 
-/// Lines of these families repeat the conversation in pieces.
+/// Prefixes of line types that repeat the conversation in pieces.
 const TOLD_BEFORE: [&str; 6] = ["assistant.", "model.", "tool.", "system.", "user.", "hook."];
 
-/// Lines of which all is worth telling, in Copilot's own terms.
+/// Types of lines whose data the notice holds whole, in Copilot's own form.
 const TOLD_WHOLE: &[&str] = &[
     "agent.interrupted",
     "assistant.intent",

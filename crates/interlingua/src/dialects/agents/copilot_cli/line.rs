@@ -1,4 +1,4 @@
-//! A line: its envelope, and what it says of its item.
+//! A line: its envelope and the values for its item.
 
 use std::cell::Cell;
 
@@ -6,18 +6,18 @@ use crate::model::{Event, Field, ItemHead};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// A line with the members that any may have, found in one pass.
+/// A line with the members common to all lines, found in one pass.
 pub(super) struct CopilotLine<'t> {
     pub(super) root: Val<'t>,
     pub(super) kind: Option<Val<'t>>,
-    /// What happened; of a line without `data`, the line itself.
+    /// The `data` object; for a line without `data`, the line itself.
     pub(super) data: Val<'t>,
     pub(super) id: Option<Val<'t>>,
     pub(super) parent: Option<Val<'t>>,
     time: Option<Val<'t>>,
     agent: Option<Val<'t>>,
     ephemeral: Option<Val<'t>>,
-    /// Its time has been told as that of an event.
+    /// Set once the line's time was emitted as a clock event.
     has_clock: Cell<bool>,
 }
 
@@ -34,30 +34,30 @@ impl<'t> CopilotLine<'t> {
         self.kind.word()
     }
 
-    /// The subagent that says it; empty if none does.
+    /// The subagent of the line; empty for the main agent.
     pub(super) fn agent(&self) -> &'t str {
         self.agent.word()
     }
 
-    /// Whether it was printed and never stored.
+    /// Whether the line was only printed and never stored.
     pub(super) fn is_ephemeral(&self) -> bool {
         self.ephemeral.is_some_and(|mark| mark.bool() == Some(true))
     }
 
-    /// Tells the time of the line, before an event that is no item. The item of the line has it for its own.
+    /// Emits the line's time before an event that is not an item. An item has the time in its head.
     pub(super) fn clock(&self, out: &mut Events<'_>) {
         if let Some(time) = self.time.filter(|time| time.is_time() && !self.has_clock.replace(true)) {
             out.event(&Event::Clock(time.raw()));
         }
     }
 
-    /// Tells an event that is no item; the item of the line follows it.
+    /// Emits an event that is not an item; the line's item follows.
     pub(super) fn event(&self, event: &Event<'_>, out: &mut Events<'_>) {
         self.clock(out);
         out.event(event);
     }
 
-    /// What the line says of its item, beyond what it is.
+    /// Fills the item's head from the line's envelope.
     pub(super) fn begin(&self, head: &mut ItemHead<'t>) {
         head.native_id = self.id.take_text(Field::ItemId);
         head.parent = self.parent.take_text(Field::ItemParent);

@@ -1,5 +1,5 @@
-//! Session logs of the GitHub Copilot CLI: one event a line, each with an envelope (`id`, `timestamp`, `parentId`) around
-//! its `data`. What the program prints with `--output-format json` has the same envelope, and is read as well.
+//! Session logs of the GitHub Copilot CLI: one event a line, each with an envelope (`id`, `timestamp`, `parentId`)
+//! around its `data`. The reader also accepts the output of `--output-format json`, which has the same envelope.
 
 mod happened;
 mod line;
@@ -87,7 +87,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         && has("timestamp", Kind::String)
         && has("id", Kind::String)
         && line.get("parentId").is_some();
-    // The last line that is printed has no `data`.
+    // The last printed line has no `data`.
     let is_result = kind == "result" && has("exitCode", Kind::Number) && has("sessionId", Kind::String);
     let named = is_event && (kind.contains('.') || kind == "abort");
     (named || is_result).then_some((Role::Log, 10))

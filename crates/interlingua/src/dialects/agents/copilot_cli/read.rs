@@ -1,5 +1,5 @@
-//! Lines to events. What anyone said is a message, what a tool gave back a result; all else is a notice, and what is known
-//! of its meaning an event before it ([`super::happened`]).
+//! Lines to events. A line of a user or model is a message, a tool's output is a result, and any other line is a
+//! notice. A line with a known meaning emits an event before its notice ([`super::happened`]).
 
 use std::collections::VecDeque;
 
@@ -19,31 +19,31 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 pub(super) struct CopilotLogReader {
     pub(super) session: SessionNews,
     pub(super) accounts: Accounts,
-    /// The answer at hand, of which a further piece may come.
+    /// The current response, which a further line may extend.
     answer: Option<OpenAnswer>,
-    /// Lines that went into the item of an earlier one: the key of their id, and that item's.
+    /// Lines joined to the item of an earlier line: the key of the line's id, and the item's id.
     joined: VecDeque<(u128, Str<'static>)>,
-    /// Calls whose tool has not been started: the key of their arguments.
+    /// Calls whose tool has not started: the key of the arguments.
     pub(super) calls: Remembered<u128>,
-    /// What the open requests for permission are about.
+    /// The actions of the open permission requests.
     pub(super) requests: Remembered<Str<'static>>,
-    /// The key of the last thoughts.
+    /// The key of the last reasoning text.
     thoughts: u128,
-    /// What a notice tells of its line.
+    /// Buffer for a notice's data.
     told: JsonBuffer,
 }
 
-/// One answer of the model that may be written as several messages, one after the other: each has thoughts and words, and
-/// only the last has calls. Some versions count them (`chunkIndex`), others do not.
+/// One model response that may be written as several consecutive messages: each has reasoning and text, and only the
+/// last has calls. Some versions number the messages (`chunkIndex`).
 struct OpenAnswer {
     item: ItemId,
     id: Str<'static>,
     frame: u64,
-    /// Keys of what its pieces have in common: the call of the API, and the phase.
+    /// Keys of the values all pieces share: the API call and the phase.
     marks: (u128, u128),
-    /// How many parts it has so far.
+    /// Number of parts so far.
     parts: u32,
-    /// What is known of the response, and its model.
+    /// The response's metadata and its model.
     turn: Turn<'static>,
     model: String,
 }
@@ -89,7 +89,7 @@ impl Reader for CopilotLogReader {
 }
 
 impl CopilotLogReader {
-    /// Says what a line tells of the session, as far as it is news. What a subagent's line tells is not the session's.
+    /// Emits new session values of a line. A subagent's line does not change the session.
     pub(super) fn tell(&mut self, line: &CopilotLine<'_>, told: Session<'_>, out: &mut Events<'_>) {
         if line.agent().is_empty() && !told.is_old_news(self.session.known()) {
             line.clock(out);
@@ -97,7 +97,7 @@ impl CopilotLogReader {
         }
     }
 
-    /// A line that only says again, bit by bit, what a whole line says: it stays with the line before it.
+    /// A line that repeats pieces of a whole line: it stays with the preceding line.
     fn quiet(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         self.repeated_thoughts(line);
         if let Some(open) = self.answer.as_mut().filter(|open| open.frame + 1 == out.frame_number()) {
@@ -107,7 +107,7 @@ impl CopilotLogReader {
         }
     }
 
-    /// Thoughts stand in their message, and again in a line of their own.
+    /// Reasoning is in its message and is repeated in a line of its own.
     fn repeated_thoughts(&self, line: &CopilotLine<'_>) {
         let content = line.data.get("content").filter(|_| line.word() == "assistant.reasoning");
         if let Some(content) = content.filter(|content| value_key(*content) == self.thoughts) {
@@ -115,7 +115,7 @@ impl CopilotLogReader {
         }
     }
 
-    /// Completes the answer at hand: no further piece comes.
+    /// Completes the current response: no further piece follows.
     fn close(&mut self, out: &mut Events<'_>) {
         if let Some(OpenAnswer { item, turn, model, .. }) = self.answer.take() {
             out.complete(item);
@@ -125,7 +125,7 @@ impl CopilotLogReader {
         }
     }
 
-    /// What the line says of its item. What it hangs on may have gone into the item of an earlier line.
+    /// Fills the item's head from the line. The parent line may have been joined to an earlier item.
     pub(super) fn begin<'t>(&self, mut head: ItemHead<'t>, line: &CopilotLine<'t>) -> ItemHead<'t> {
         line.begin(&mut head);
         let parent = line.parent.map(value_key);
@@ -137,7 +137,7 @@ impl CopilotLogReader {
         head
     }
 
-    /// A message that is one text.
+    /// A message with a single text.
     pub(super) fn said(
         &mut self,
         line: &CopilotLine<'_>,
@@ -193,7 +193,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    /// An answer, or a piece of one: thoughts, words and calls.
+    /// A response, or a piece of a response: reasoning, text and calls.
     fn answer(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<8> = WantedNames::new([
             "content",
@@ -241,7 +241,7 @@ impl CopilotLogReader {
             out.delta(item, open.parts, Part::Text(text));
             open.parts += 1;
         } else {
-            // An answer that only calls tools has no words.
+            // A response with only calls has empty content.
             content.note_text(Field::Structure);
         }
         let mut calls = false;
@@ -256,8 +256,8 @@ impl CopilotLogReader {
         }
     }
 
-    /// A further piece of the answer. Its id, its time and its place stay in the line; what hangs on it hangs on the
-    /// answer.
+    /// Joins a further piece to the response. The piece's id, time and parent remain in its line; its child lines
+    /// become children of the response.
     fn join(&mut self, line: &CopilotLine<'_>, mut open: OpenAnswer, turn: Turn<'_>) -> OpenAnswer {
         if let Some(id) = line.id {
             if self.joined.len() == MOST_JOINED {
@@ -286,7 +286,7 @@ impl CopilotLogReader {
         if let Some(text) = text.take_text(Field::ReasoningText) {
             out.delta(item, 0, Part::Text(text));
         }
-        // Copilot gives both back to whom it had them from, within the session.
+        // Copilot sends both values back to their issuer, within the session.
         let states = [(opaque, OpaqueKind::Signature), (encrypted, OpaqueKind::Encrypted)];
         for (number, (member, kind)) in states.into_iter().enumerate() {
             if let Some(value) = member.take_text(kind.field()) {
@@ -302,7 +302,7 @@ impl CopilotLogReader {
         let [id, name, arguments, kind] = request.find(&WANTED);
         let Some(name) = name.take_text(Field::CallName) else { return };
         let known = match kind.word() {
-            // It may be missing.
+            // The type may be missing.
             "function" | "" => CallKind::Function,
             "custom" => CallKind::FreeText,
             _ => CallKind::Vendor,
@@ -313,7 +313,8 @@ impl CopilotLogReader {
         let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
         head.within = Some(within);
         let item = out.start(head);
-        // JSON in a string becomes the value it spells, which does not give the string back: so the string also stays.
+        // A string with JSON becomes the parsed value, from which the exact string cannot be restored. So note the
+        // string instead of taking it.
         let text = match known {
             CallKind::FreeText => arguments.take_text(Field::CallArgs),
             _ => arguments.note_text(Field::CallArgs),
@@ -328,7 +329,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    /// The bytes of a picture or file, told where they stand; whoever shows it names it by its id.
+    /// The bytes of a picture or file, emitted at the asset's own line; other lines refer to the asset's id.
     fn asset(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["assetId", "mimeType", "data"]);
         let [id, media_type, data] = line.data.find(&WANTED);
@@ -344,8 +345,8 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    /// A line that is no part of the conversation, named by its type. It tells these members of its data; the others are
-    /// repetition or bookkeeping, and stay.
+    /// A notice for a line outside the conversation, named by the line's type. The notice holds the members in `tells`;
+    /// the other members are repetition or bookkeeping and are left unclaimed.
     pub(super) fn notice(&mut self, line: &CopilotLine<'_>, tells: &[&str], out: &mut Events<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -367,7 +368,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    /// The same of a line that we do not know, with its words.
+    /// A notice for a line of an unknown type, with its text.
     pub(super) fn notice_with_words(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -378,7 +379,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    /// The same with all its data, in Copilot's own terms.
+    /// A notice for a line with all its data, in Copilot's own form.
     pub(super) fn notice_with_data(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -390,23 +391,23 @@ impl CopilotLogReader {
     }
 }
 
-/// Whose words a message of the user holds, where the line tells: Copilot speaks in the user's name, too.
+/// The origin of a user message, where the line records it: Copilot also writes messages as the user.
 fn origin(line: &CopilotLine<'_>) -> Option<Origin> {
     if let Some(mark) = line.data.get("isAutopilotContinuation").filter(|mark| mark.bool() == Some(true)) {
         mark.note(Field::ItemOrigin);
         return Some(Origin::Harness);
     }
     let Some(source) = line.data.get("source") else {
-        // A subagent hears from the agent that started it.
+        // A subagent's prompt comes from the agent that started it.
         return (!line.agent().is_empty()).then_some(Origin::Agent);
     };
     let origin = match Some(source).word() {
         "user" | "human" => Origin::Own,
         "system" | "instruction-discovery" => Origin::Harness,
-        // Who it is follows, and stays where it is.
+        // The suffix holds the agent's name and is left unclaimed.
         word if word.starts_with("agent-") => return Some(Origin::Agent),
         word if word.starts_with("command-") => return Some(Origin::Command),
-        // `skill-…`, `schedule-…` and others: nobody typed it.
+        // `skill-…`, `schedule-…` and others: not typed by a person.
         _ => return Some(Origin::Harness),
     };
     source.note_text(Field::ItemOrigin);
@@ -422,7 +423,7 @@ fn is_attached(attachment: Val<'_>) -> bool {
     }
 }
 
-/// Something a person put beside a message. Other sorts stay where they are.
+/// An attachment of a message. Unknown types are left unclaimed.
 fn read_attachment(attachment: Val<'_>) -> Option<Part<'_>> {
     if !is_attached(attachment) {
         return None;
@@ -439,13 +440,13 @@ fn read_attachment(attachment: Val<'_>) -> Option<Part<'_>> {
     Some(Part::File(FileRef { path, action: Str::escaped("read"), diff: None }))
 }
 
-/// Where bytes are: here, or in an asset that stands earlier.
+/// The source of media: inline data, or an earlier asset.
 pub(super) fn read_source(holder: Val<'_>, field: Field) -> Option<MediaSource<'_>> {
     let here = holder.take_str("data", field).map(MediaSource::Base64);
     here.or_else(|| holder.take_str("assetId", field).map(MediaSource::File))
 }
 
-/// The key of a value as it stands.
+/// The key of a value's text.
 pub(super) fn value_key(val: Val<'_>) -> u128 {
     text_key(val.text())
 }
@@ -454,10 +455,10 @@ fn is_empty(val: Val<'_>) -> bool {
     val.members().next().is_none()
 }
 
-/// Pieces of one answer that lines may still hang on.
+/// Number of joined lines that later lines may refer to.
 const MOST_JOINED: usize = 64;
 
-/// What is printed while something is under way: the whole of it follows in a line of its own.
+/// Types of lines printed while an operation runs; a whole line follows.
 const QUIET: &[&str] = &[
     "assistant.idle",
     "assistant.message_delta",

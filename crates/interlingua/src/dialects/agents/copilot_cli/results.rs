@@ -1,4 +1,4 @@
-//! What a tool gave back: its words, its pictures, the files it changed, and how it ended.
+//! Tool results: text, pictures, changed files and status.
 
 use super::line::CopilotLine;
 use super::read::{CopilotLogReader, read_source};
@@ -43,7 +43,7 @@ impl CopilotLogReader {
         let message = error.and_then(|error| error.get("message"));
         let said = content.or(message).filter(|said| said.kind() == Kind::String);
         let is_empty = said.is_none_or(|said| said.text() == "\"\"");
-        // What a server says in both forms is told in words.
+        // If a server returns both forms, the text is used.
         if let Some(json) = structured.filter(|json| is_empty && !json.is_null()) {
             said.note_text(Field::Structure);
             say(Part::Json(json.take(Field::ResultJson)), out);
@@ -86,15 +86,15 @@ fn read_picture(picture: Val<'_>) -> Option<Media<'_>> {
     Some(Media::new(picture.take_str("mimeType", Field::MediaType), source))
 }
 
-/// The files that a tool changed. What changed in them stands in one text, a piece for each file.
+/// The files changed by a tool. One text holds all diffs, a section for each file.
 enum FilesChanged<'t> {
     None,
-    /// As Copilot lists them.
+    /// Files from Copilot's list.
     Listed {
         edits: Val<'t>,
         diff: Option<Val<'t>>,
     },
-    /// Older versions list none: only the text says it.
+    /// Files found in the diff alone: older versions have no list.
     InDiff(Val<'t>),
 }
 
@@ -104,7 +104,7 @@ impl<'t> FilesChanged<'t> {
         if let Some(edits) = edits.filter(|edits| edits.elements().any(is_edit)) {
             return FilesChanged::Listed { edits, diff };
         }
-        // Looking at a file gives such a text, too.
+        // Viewing a file produces the same kind of text.
         let properties = telemetry.and_then(|telemetry| telemetry.get("properties"));
         let command = properties.map_or("", |properties| properties.str_or_empty("command"));
         match diff
@@ -123,13 +123,13 @@ impl<'t> FilesChanged<'t> {
         }
     }
 
-    /// Tells each file. The pieces of the text are all of it: together they are put back where it stood.
+    /// Emits each file. The sections cover the whole text, so joining them restores it.
     fn tell(&self, mut say: impl FnMut(FileRef<'t>)) {
         let action = |word: &'static str| Str::escaped(word);
         match self {
             FilesChanged::None => {}
             FilesChanged::Listed { edits, diff } => {
-                // Where the text has other pieces than there are files, all of it is the first one's.
+                // If the number of sections differs from the number of files, the first file gets the whole text.
                 let whole = diff.filter(|diff| sections(*diff).count() != self.count());
                 let mut pieces = diff.filter(|_| whole.is_none()).map(|diff| sections(diff));
                 let mut whole = whole.and_then(|diff| diff.str());
@@ -164,7 +164,7 @@ fn is_edit(edit: Val<'_>) -> bool {
     edit.has_str("path") && edit.has_str("kind")
 }
 
-/// What was done to a file, in our words; another word stays where it is.
+/// The action on a file, as a word of the model; an unknown word is left unclaimed.
 fn read_action(edit: Val<'_>) -> &'static str {
     let kind = edit.get("kind");
     let known = ACTIONS.iter().find(|(native, _)| *native == kind.word());
@@ -173,10 +173,10 @@ fn read_action(edit: Val<'_>) -> &'static str {
     action
 }
 
-/// Copilot's words for what was done to a file, and ours.
+/// Copilot's words for file actions, and the model's.
 pub(super) const ACTIONS: [(&str, &str); 3] = [("create", "write"), ("edit", "patch"), ("delete", "delete")];
 
-/// Where the pieces of a (still escaped) text of changes begin: the first with the line break before it.
+/// Start positions of the sections of a (still escaped) diff; the first includes the line break before it.
 fn starts(diff: Val<'_>) -> impl Iterator<Item = usize> + use<'_> {
     let text = diff.text().get(1..).unwrap_or_default();
     let first = text.starts_with(HEAD.get(2..).unwrap_or_default()) || text.starts_with(HEAD);
@@ -184,7 +184,7 @@ fn starts(diff: Val<'_>) -> impl Iterator<Item = usize> + use<'_> {
     first.then_some(0).into_iter().chain(others)
 }
 
-/// The pieces of a text of changes, one for each file.
+/// The sections of a diff, one for each file.
 fn sections(diff: Val<'_>) -> impl Iterator<Item = &str> + use<'_> {
     let text = diff.text();
     let text = text.get(1..text.len() - 1).unwrap_or_default();
@@ -192,7 +192,7 @@ fn sections(diff: Val<'_>) -> impl Iterator<Item = &str> + use<'_> {
     starts(diff).zip(ends).filter_map(move |(start, end)| text.get(start..end))
 }
 
-/// The file that a piece is about. Copilot writes the whole path after `a` and `b`.
+/// The file of a section. Copilot writes the whole path after `a` and `b`.
 fn path_in(piece: &str) -> Option<&str> {
     let after = |mark: &str| {
         let (_, rest) = piece.split_once(mark)?;
@@ -202,5 +202,5 @@ fn path_in(piece: &str) -> Option<&str> {
     after("\\n+++ b").or_else(|| after("\\n--- a"))
 }
 
-/// What a piece begins with, escaped.
+/// The start of a section, escaped.
 const HEAD: &str = "\\ndiff --git ";

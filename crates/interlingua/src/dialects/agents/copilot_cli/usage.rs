@@ -1,5 +1,5 @@
-//! What was used. Newer versions write a `session.usage_record` before each answer; older ones only say how much an answer
-//! put out. At the end of a run the totals of each model follow: of these only what nobody had told is new.
+//! Usage. Newer versions write a `session.usage_record` before each response; older versions record only the output
+//! tokens of a response. At the end of a run the totals of each model follow; only the part not yet emitted is new.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,18 +10,18 @@ use crate::model::{Event, Field, Stop, StopClass, Turn, Usage, Words};
 use crate::pipe::Events;
 use crate::tape::{Member as _, Val, WantedNames};
 
-/// What has been told, and what waits for its answer.
+/// Usage emitted so far, and usage that waits for its response.
 #[derive(Default)]
 pub(super) struct Accounts {
-    /// Usage that was told before the answer it is about.
+    /// Usage records that arrive before the response they belong to.
     waiting: VecDeque<WaitingUsage>,
-    /// What has been told of each model.
+    /// Usage emitted for each model.
     told: BTreeMap<String, ToldUsage>,
-    /// The key of the id of the response that was told last, and what it had used: it may be told again.
+    /// The id key and usage of the last response emitted, which a line may repeat.
     last: Option<(u128, Usage)>,
-    /// The key of the id of the line that gave totals last, for the same reason.
+    /// The id key of the last line with totals, which may be repeated.
     last_totals: Option<u128>,
-    /// The log has records of its own for each call.
+    /// Set if the log has a usage record for each call.
     has_records: bool,
 }
 
@@ -33,15 +33,15 @@ struct WaitingUsage {
 #[derive(Default)]
 struct ToldUsage {
     all: Usage,
-    /// As much of it as had been told when totals came last.
+    /// Usage emitted up to the last totals.
     at_totals: Usage,
 }
 
 impl Accounts {
-    /// Answers come at once; nobody has more agents at work than this.
+    /// Bound on pending records: responses arrive promptly, and fewer agents run concurrently.
     const MOST: usize = 32;
 
-    /// A call was answered; the answer follows, if it has words.
+    /// Reads the usage record of a call; the response follows, if it has content.
     pub(super) fn record(&mut self, line: &CopilotLine<'_>, usage: Val<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<4> =
             WantedNames::new(["apiCallId", "model", "finishReason", "reasoningEffort"]);
@@ -70,12 +70,12 @@ impl Accounts {
         self.waiting.push_back(WaitingUsage { agent: line.agent().to_owned(), turn: turn.into_owned() });
     }
 
-    /// What an answer, or a piece of one, tells of the response it is of; what was told before it belongs to it.
+    /// The metadata of the response that a message belongs to; adds the pending usage record.
     pub(super) fn of_answer<'t>(&mut self, data: Val<'t>) -> Turn<'t> {
         const WANTED: WantedNames<4> =
             WantedNames::new(["apiCallId", "messageId", "outputTokens", "requestId"]);
         let [id, message, output, request_id] = data.find(&WANTED);
-        // Older versions do not name the call; there one message is one response.
+        // Older versions do not name the call; in these versions each message is a response.
         let id = id.or_else(|| message.filter(|_| output.is_some()));
         let is_it = |waiting: &WaitingUsage| {
             let own = waiting.turn.id.as_ref();
@@ -92,7 +92,7 @@ impl Accounts {
         Turn { id, request_id, usage, ..Turn::default() }
     }
 
-    /// Tells what waits for an answer of that agent which will not come: a call may have no words of its own.
+    /// Emits pending usage of an agent whose response will not follow: a call may have no content.
     pub(super) fn flush(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
         let mut at = 0;
         while let Some(waiting) = self.waiting.get(at) {
@@ -105,14 +105,14 @@ impl Accounts {
         }
     }
 
-    /// Nothing more comes.
+    /// Emits all pending usage at the end of input.
     pub(super) fn finish(&mut self, out: &mut Events<'_>) {
         while let Some(WaitingUsage { turn, .. }) = self.waiting.pop_front() {
             self.tell(&turn, "", out);
         }
     }
 
-    /// Tells what a response has used. `model` is the one that answered, where the response names none.
+    /// Emits the usage of a response. `model` is the fallback for a response without a model.
     pub(super) fn tell(&mut self, turn: &Turn<'_>, model: &str, out: &mut Events<'_>) {
         let model = turn.model.as_ref().map_or(model, Str::as_escaped);
         if let Some(usage) = &turn.usage {
@@ -126,7 +126,7 @@ impl Accounts {
         out.event(&Event::Usage(turn.clone()));
     }
 
-    /// What a summary of the conversation cost to make, in versions that have no record of each call.
+    /// The usage of a compaction, in versions without usage records.
     pub(super) fn compaction(&mut self, line: &CopilotLine<'_>, session_model: &str, out: &mut Events<'_>) {
         let used = line.data.get("compactionTokensUsed").filter(|_| !self.has_records);
         let Some(used) = used else { return };
@@ -139,8 +139,8 @@ impl Accounts {
         }
     }
 
-    /// The totals of each model, of this run or of all so far: versions differ. They are those of all if they are not
-    /// below what has been told. What they have beyond that is told now, once.
+    /// Reads the totals of each model, which cover this run or all runs so far, depending on the version. Totals cover
+    /// all runs if their output count is not below the output already emitted. The difference is emitted once.
     pub(super) fn totals(&mut self, line: &CopilotLine<'_>, metrics: Val<'_>, out: &mut Events<'_>) {
         let again = line.id.map(|id| text_key(id.text()));
         if again.is_some() && std::mem::replace(&mut self.last_totals, again) == again {
@@ -164,7 +164,7 @@ impl Accounts {
     }
 }
 
-/// The counts as Copilot names them. Its input is all input, cached or not.
+/// Parses Copilot's counts. Its input count includes cached input.
 fn counts(usage: Val<'_>) -> Usage {
     const WANTED: WantedNames<5> = WantedNames::new([
         "inputTokens",

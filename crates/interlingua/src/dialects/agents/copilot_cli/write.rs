@@ -1,4 +1,4 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Copilot
+//! Items to lines. A kept line is written back byte for byte; another agent's session becomes a file that Copilot
 //! resumes.
 
 use super::results::ACTIONS;
@@ -17,12 +17,12 @@ use crate::pipe::Target;
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
 
-/// Copilot wants the version that wrote a file; this is the one whose resume was tried.
+/// Copilot requires a version in the file; resuming was tested with the version below.
 const VERSION: &str = "1.0.102";
 
 #[derive(Default)]
 pub(super) struct CopilotForm {
-    /// How much of an answer the lines given back so far have said, where several say one.
+    /// The parts of a response already filled into kept lines, if several lines hold one response.
     said: AnswerProgress,
 }
 
@@ -41,8 +41,8 @@ impl LogForm for CopilotForm {
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // An answer of Copilot's is one line with its thoughts, words and calls; thoughts alone it would send as an answer
-        // that says nothing, which some APIs refuse.
+        // A Copilot response is one line with its reasoning, text and calls. Reasoning alone would be sent as an empty
+        // response, which some APIs refuse.
         answers_together: true,
         chained: true,
         session_head: &[
@@ -55,7 +55,7 @@ impl LogForm for CopilotForm {
         ],
         session: &[Field::SessionModel],
         session_ids: SessionIds::Uuid,
-        // It goes on with the model of any vendor; this is what all of them take.
+        // Copilot can continue with any vendor's model; all vendors accept call ids under this rule.
         call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
@@ -130,7 +130,7 @@ impl LogForm for CopilotForm {
     }
 }
 
-/// Writes the head of the file, and returns its id.
+/// Writes the head of the file and returns its id.
 fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> Str<'static> {
     let id = Str::from_plain(&log.made_up_id(ItemId(0)));
     let SessionHead { id: session, start, cwd } = log.session_head(item);
@@ -149,7 +149,7 @@ fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> Str<'stat
     id
 }
 
-/// An id in the form Copilot reads: another one is replaced by a UUID made of it.
+/// An id in Copilot's form: an id that is not a UUID is replaced by a UUID derived from it.
 fn uuid_of(id: &Str<'_>) -> Str<'static> {
     if is_uuid(id.as_escaped()) {
         return id.clone().into_owned();
@@ -166,7 +166,7 @@ fn uuid_of(id: &Str<'_>) -> Str<'static> {
 }
 
 impl CopilotForm {
-    /// What one line says of an answer: all of it, or the next piece.
+    /// The values of a response for one line: all of them, or the next piece.
     fn answer_piece<'g>(&mut self, item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'g> {
         if self.said.item != Some(item.head().id) {
             self.said = AnswerProgress { item: Some(item.head().id), ..AnswerProgress::default() };
@@ -195,7 +195,7 @@ impl CopilotForm {
     }
 }
 
-/// The items of a kind within a message.
+/// The items of one kind within a message.
 fn inner(item: GatheredItem<'_>, of: Of) -> impl Iterator<Item = GatheredItem<'_>> {
     item.blocks().into_iter().filter_map(move |content| match content {
         GatheredContent::Item(inner) if inner.of() == of => Some(inner),
@@ -209,7 +209,7 @@ fn request<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> 
     let mut object = NativeObject::new();
     let built = log.is_some();
     let CallValues { id, name, arguments } = match log {
-        // Such a tool takes text, and has it as a string.
+        // A free-text tool takes its input as a string.
         Some(log) if free_text => {
             let values = CallValues::new(item, call, None);
             CallValues { id: Some(log.call_id(item, call)), name: name_with_group(call), ..values }
@@ -223,7 +223,7 @@ fn request<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> 
     Some(object)
 }
 
-/// Thoughts: of a line that is built, all of an answer.
+/// The reasoning of a line; a built line holds all reasoning of the response.
 fn thinking<'g>(
     items: impl Iterator<Item = GatheredItem<'g>>,
     mut log: Option<&mut LogBuilder<'_, '_>>,
@@ -237,7 +237,7 @@ fn thinking<'g>(
                 OpaqueKind::Encrypted => "encryptedContent",
             };
             match &mut log {
-                // A line has room for one.
+                // A line has one member for each kind of state.
                 Some(log) if data.get(name).is_some() => {
                     log.lose(kind.field(), Reason::NoSlot);
                     log.lose(Field::Issuer, Reason::NoSlot);
@@ -257,7 +257,7 @@ fn thinking<'g>(
     data
 }
 
-/// The bytes that other lines name by their id.
+/// An asset's bytes, which other lines refer to by id.
 fn asset<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
     let Media { media_type, source, name, .. } = media;
     let mut data = NativeObject::new();
@@ -266,7 +266,7 @@ fn asset<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
     data
 }
 
-/// What a line says of a message that is nobody's answer.
+/// The data of a user or system message.
 fn message_data(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut data = NativeObject::new();
     let mut attachments = Vec::new();
@@ -332,7 +332,7 @@ fn result_data(item: GatheredItem<'_>) -> NativeObject<'_> {
     data
 }
 
-/// A result in a line that is built.
+/// A result for a built line.
 fn built_result<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> NativeObject<'g> {
     let (id, _) = log.answered(item);
     let failed = item.tail().is_error == Some(true);
@@ -363,7 +363,7 @@ fn built_result<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Nat
     data
 }
 
-/// A message in a line that is built. Several texts are one here, with an empty line between them.
+/// A message for a built line. Several texts are joined with an empty line.
 fn built_message<'g>(
     item: GatheredItem<'g>,
     log: &mut LogBuilder<'_, '_>,

@@ -1,4 +1,4 @@
-//! Transcripts of Cursor's agent: bare lines of who spoke and what, and where each turn ended. Nothing else is in them.
+//! Transcripts of Cursor's agent: lines with a role and content, and the end of each turn.
 
 mod read;
 mod says;

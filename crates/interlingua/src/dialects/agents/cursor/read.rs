@@ -1,5 +1,5 @@
-//! Lines to events. A line with a `role` is a message; a call in it has no id and no result anywhere. Every other line is
-//! a notice, but for those that end a turn.
+//! Lines to events. A line with a `role` is a message; its calls have no ids, and the log holds no results. A line that
+//! ends a turn is an event, and any other line is a notice.
 
 use super::stamp;
 use crate::json::{Raw, Str};
@@ -11,7 +11,7 @@ use crate::model::{
 use crate::pipe::{Doc, Events, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What Cursor does not write down.
+/// Values that Cursor's transcripts do not hold.
 const UNRECORDED: &str = "results of tools, ids of calls, models, usage, times of answers, ids of messages";
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Reader for CursorReader {
     }
 }
 
-/// The end of a turn; `false` if it ended in a way that nobody knows.
+/// Reads the end of a turn; returns `false` for an unknown status.
 fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
     let error = line.get("error").filter(|error| error.kind() == Kind::String);
     let class = match status.word() {
@@ -57,7 +57,7 @@ fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out
 }
 
 fn notice(line: Val<'_>, word: Option<Val<'_>>, out: &mut Events<'_>) {
-    // A notice of that name would pass for the words of a system.
+    // A notice named after an author would be read as a message of that author.
     let word = word.filter(|word| !word.is("system") && !word.is("developer"));
     let event_type = word.note_text(Field::NoticeType);
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -88,7 +88,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
                 kind.note_text(Field::Structure);
                 out.within(block, |out| call(block, item, out));
             }
-            // Not seen so far, but such blocks are what the others have.
+            // Not yet seen in transcripts; logs of several agents have this block.
             "thinking" if block.has_str("thinking") => {
                 kind.note_text(Field::Structure);
                 let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
@@ -99,7 +99,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
                 }
                 out.complete(thought);
             }
-            // Words are words, whatever their block is called; other unknown blocks stay where they are.
+            // Read the text of any block type; other unknown blocks are left unclaimed.
             word => {
                 if word == "text" && block.has_str("text") {
                     kind.note_text(Field::Structure);
@@ -133,8 +133,8 @@ fn call(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Whose words a message of the user holds: what a person typed stands between two tags, and what Cursor adds between
-/// others. Text without any may be either's.
+/// The origin of a user message: Cursor puts typed text between one pair of tags and its own text between others. Text
+/// without tags may have either origin.
 fn origin(content: Val<'_>) -> Option<Origin> {
     if texts(content).any(|text| text.contains("<user_query>")) {
         return Some(Origin::Own);
@@ -144,7 +144,7 @@ fn origin(content: Val<'_>) -> Option<Origin> {
     texts.all(is_tagged).then_some(Origin::Harness)
 }
 
-/// Whether a (still escaped) text begins with a tag of Cursor's.
+/// Whether a (still escaped) text starts with a tag of Cursor.
 fn is_tagged(text: &str) -> bool {
     let rest = text.trim_start_matches("\\n").trim_start().strip_prefix('<');
     let name = rest.and_then(|rest| rest.split_once('>')).map(|(name, _)| name);

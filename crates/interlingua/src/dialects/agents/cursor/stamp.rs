@@ -1,7 +1,7 @@
-//! The only time there is: a tag in the user's words, such as `Thursday, Aug 6, 2026, 3:53 PM (UTC+5:30)`.
+//! The transcript's only timestamp: a tag in the user's text, such as `Thursday, Aug 6, 2026, 3:53 PM (UTC+5:30)`.
 
-/// The time that a (still escaped) text names, as a JSON string, to the minute that it tells. `None` if it names none, or
-/// not where on earth it is meant.
+/// The timestamp in a (still escaped) text as a JSON string, to the minute. `None` without a timestamp or without its
+/// time zone.
 pub(super) fn time_in(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<timestamp>")?;
     let (stamp, _) = rest.split_once("</timestamp>")?;
@@ -30,7 +30,7 @@ fn clock_time(clock: &str) -> Option<(u8, u8)> {
     ((1..=12).contains(&hour) && minute < 60).then_some((hour % 12 + afternoon, minute))
 }
 
-/// What follows `UTC`: nothing, `+5:30`, `-8`.
+/// The offset after `UTC`: empty, `+5:30`, `-8`.
 fn offset(zone: &str) -> Option<String> {
     if zone.is_empty() {
         return Some("Z".to_owned());

@@ -1,5 +1,5 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes bare lines of who said
-//! what, and which tools were called.
+//! Items to lines. A kept line is written back byte for byte; another agent's session becomes lines with a role, text
+//! and calls.
 
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
@@ -41,7 +41,7 @@ impl LogForm for CursorForm {
     }
 }
 
-/// The blocks of an item in a kept line, or in one that is built. Nothing is said of results and of thoughts.
+/// The blocks of an item, for a kept line or for a built line. Results and reasoning have no block.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let block = |content| match content {
         GatheredContent::Part(part) => text_of(part).map(|text| {

@@ -1,17 +1,17 @@
-//! Calls whose arguments come in pieces. The wire gives a call and the rest of its arguments on lines of their own, and
-//! what an earlier call returned may stand between them. Such a call waits here until its arguments are whole.
+//! Calls whose arguments arrive in pieces. The wire has a call and the rest of its arguments on separate lines, and the
+//! result of an earlier call may be between them. A call waits here until its arguments are complete.
 
 use crate::json::Str;
 
-/// A call that waits for the rest of its arguments. All texts are escaped, as they stood in their lines.
+/// A call with incomplete arguments. All texts are escaped, as in their lines.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredCall {
-    /// The subagent that makes it; empty for the agent itself.
+    /// The subagent that makes the call; empty for the main agent.
     pub(super) agent: String,
     pub(super) parent_call: String,
     pub(super) call_id: String,
     pub(super) name: String,
-    /// The date of its line.
+    /// The date of the call's line.
     pub(super) date: String,
     pub(super) pieces: Vec<String>,
     pub(super) heard: usize,
@@ -19,17 +19,17 @@ pub(super) struct UnansweredCall {
 }
 
 impl UnansweredCall {
-    /// So many bytes of arguments are held back, at most.
+    /// The most bytes of arguments held back.
     const MOST: usize = 16 << 20;
 
-    /// Hears a piece. Returns whether the arguments are whole with it, or longer than anyone waits for.
+    /// Adds a piece. Returns whether the arguments are complete, or exceed the limit.
     pub(super) fn hear(&mut self, piece: &Str<'_>) -> bool {
         self.heard += piece.as_escaped().len();
         self.braces.hear(&piece.decode()) || self.heard > Self::MOST
     }
 }
 
-/// How far a JSON object has come: whether its last brace was read is seen without looking at any piece twice.
+/// Tracks the nesting of a JSON object across pieces, to find its last brace without scanning a piece twice.
 #[derive(Debug, Default)]
 pub(super) struct Braces {
     depth: u64,

@@ -1,4 +1,4 @@
-//! Files that a result shows as they were before and after.
+//! Files whose state before and after is part of a result.
 
 use crate::json::Str;
 use crate::log::hunk_of;
@@ -6,7 +6,7 @@ use crate::model::{Field, FileRef, ItemId, Part};
 use crate::pipe::Events;
 use crate::tape::{Kind, Val};
 
-/// Says the files that changed, as parts from that number on.
+/// Emits the changed files as parts, starting with number `first`.
 pub(super) fn read_files(display: Option<Val<'_>>, item: ItemId, first: u32, out: &mut Events<'_>) {
     let diffs = display.into_iter().flat_map(|display| display.elements()).filter(is_diff);
     for (number, block) in (first..).zip(diffs) {

@@ -1,4 +1,5 @@
-//! Session logs of Kimi CLI: what its screen was told (`wire.jsonl`) and what its model was sent (`context.jsonl`).
+//! Session logs of Kimi CLI: the events sent to its user interface (`wire.jsonl`) and the messages sent to its model
+//! (`context.jsonl`).
 
 mod calls;
 mod files;
@@ -22,7 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Kimi CLI session logs (~/.kimi/sessions/…/wire.jsonl and context.jsonl)",
     detected_by: "`message` with `type` and `payload` beside a number as `timestamp`, or a `role` that begins with `_`, or a part of type `think` in `content` beside `role`",
     flavour_of: None,
-    // It speaks with several providers and names none.
+    // Kimi CLI uses several providers and its logs name none.
     issuer: None,
     lineage: Lineage::Written,
     roles: &[RoleSpec {
@@ -79,7 +80,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     Some((Role::Log, score))
 }
 
-/// A message as the model was sent it. Only reasoning has a form that nobody else has.
+/// Scores a message of `context.jsonl`. Only the form of its reasoning is unique to Kimi CLI.
 fn context_score(line: Val<'_>) -> Option<u32> {
     const NAMES: [&str; 6] = ["role", "content", "tool_calls", "tool_call_id", "name", "partial"];
     if line.members().any(|(name, _)| !NAMES.contains(&name.as_escaped())) {

@@ -1,5 +1,5 @@
-//! Lines to events: which of the two files a line is of, and the messages of `context.jsonl`. What the wire says is read in
-//! [`super::wire`].
+//! Lines to events: distinguishes the two files, and reads the messages of `context.jsonl`. [`super::wire`] reads
+//! `wire.jsonl`.
 
 use super::calls::UnansweredCall;
 use crate::dialects::agents::kimi_parts::{
@@ -18,11 +18,11 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 pub(super) struct KimiReader {
     pub(super) session: SessionNews,
     pub(super) arguments: SpelledArguments,
-    /// Calls that wait for the rest of their arguments, at most one of each agent.
+    /// Calls with incomplete arguments, at most one for each agent.
     pub(super) pending: Vec<UnansweredCall>,
-    /// Permissions that were asked for.
+    /// Open permission requests.
     pub(super) asked: Remembered<Permission<'static>>,
-    /// The date of the line at hand.
+    /// The date of the current line.
     date: String,
 }
 
@@ -65,14 +65,14 @@ impl Reader for KimiReader {
     }
 }
 
-/// A message of the wire: a type and what goes with it.
+/// A wire message: a type and a payload.
 pub(super) fn envelope(message: Option<Val<'_>>) -> Option<Val<'_>> {
     let is_object = |payload: Val<'_>| payload.kind() == Kind::Object;
     message.filter(|message| message.has_str("type") && message.get("payload").is_some_and(is_object))
 }
 
 impl KimiReader {
-    /// The session begins with the first line. No line tells anything of it.
+    /// Starts the session with the first line. No line holds session values.
     fn begin(&mut self, unrecorded: &'static str, out: &mut Events<'_>) {
         if self.session.known().unrecorded.is_none() {
             let told = Session { unrecorded: Some(Str::escaped(unrecorded)), ..Session::default() };
@@ -129,7 +129,7 @@ impl KimiReader {
     }
 }
 
-/// What a message says: a string, or parts. Thoughts are items within it.
+/// Reads a message's content: a string, or parts. Thoughts are items within the message.
 fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mut Events<'_>) {
     let Some(content) = content else { return };
     if let Some(text) = content.take_text(Field::MessageText) {
@@ -150,7 +150,7 @@ fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mu
     }
 }
 
-/// What a tool returned, as the model sees it: a failure is said in words.
+/// Reads a tool result in the model's form: a text marks a failure.
 fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'_>) {
     let text = first_text(content);
     let is_error = text.starts_with(FAILED).then_some(true);
@@ -178,17 +178,17 @@ fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'
     out.event(&Event::ItemCompleted(ItemTail { is_error, exit_code, ..ItemTail::new(item, status) }));
 }
 
-/// How a failure begins.
+/// Prefix of a failed result.
 pub(super) const FAILED: &str = "<system>ERROR";
 
-/// What a line that is built says before a result that failed and does not say so itself.
+/// Text that a built line puts before a failed result without a failure text of its own.
 pub(super) const MADE_UP_FAILURE: &str = "<system>ERROR: Tool failed.</system>";
 
 fn is_made_up(part: Val<'_>) -> bool {
     part.get("text").is_some_and(|text| text.is(MADE_UP_FAILURE))
 }
 
-/// Whose words a message of the user holds: what the program puts there stands in tags.
+/// The origin of a user message: text injected by the program is in tags.
 fn origin(author: Author, text: &str) -> Option<Origin> {
     if author != Author::User {
         return None;
@@ -200,7 +200,7 @@ fn origin(author: Author, text: &str) -> Option<Origin> {
     injected.then_some(Origin::Harness)
 }
 
-/// Says a thought and ends it.
+/// Emits a thought and completes its item.
 pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
     let state = state_of(part);
     if let Some(text) = part.take_str("think", Field::ReasoningText) {
@@ -212,7 +212,7 @@ pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// A line that is no part of the conversation.
+/// A notice for a line outside the conversation.
 fn notice(kind: Option<Val<'_>>, line: Val<'_>, out: &mut Events<'_>) {
     let event_type = kind.note_text(Field::NoticeType);
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);

@@ -1,5 +1,5 @@
-//! What the wire tells the screen: who said what, what tools returned, what a person allowed. A message of a subagent is a
-//! whole message within another.
+//! Events of `wire.jsonl`: messages, tool results and permission decisions. A subagent's message is a whole wire
+//! message nested in another.
 
 use super::calls::{Braces, UnansweredCall};
 use super::files::read_files;
@@ -15,25 +15,25 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// A message of the wire, who sends it, and when.
+/// A wire message with its sender and its time.
 #[derive(Clone, Copy)]
 struct WireMessage<'t> {
     kind: Option<Val<'t>>,
     payload: Val<'t>,
-    /// The subagent, and the call by which it was started.
+    /// The subagent, and the call that started it.
     agent: Option<Val<'t>>,
     parent_call: Option<Val<'t>>,
     stamp: Stamp<'t>,
 }
 
-/// So many agents may have a call that waits.
+/// The most agents with a pending call.
 const MOST_PENDING: usize = 64;
 
-/// How deep subagents of subagents are followed.
+/// The deepest nesting of subagents.
 const DEEPEST: usize = 8;
 
 impl<'t> WireMessage<'t> {
-    /// The innermost message: that of a subagent stands in an event.
+    /// The innermost message: a subagent's message is nested in an event.
     fn innermost(message: Val<'t>, stamp: Stamp<'t>) -> Option<Self> {
         let (mut message, mut agent, mut parent_call) = (message, None, None);
         for _ in 0..DEEPEST {
@@ -51,12 +51,12 @@ impl<'t> WireMessage<'t> {
         None
     }
 
-    /// The agent that speaks, as it is remembered.
+    /// The agent of the message and the call that started it, as keys.
     fn voice(&self) -> (&'t str, &'t str) {
         (self.agent.word(), self.parent_call.word())
     }
 
-    /// The head of an item that this message is.
+    /// The head of an item for this message.
     fn head<'o>(&self, kind: ItemKind<'t>, author: Author, out: &mut Events<'o>) -> ItemHead<'t> {
         let mut head = out.head(kind, author);
         head.agent = self.agent.take_text(Field::ItemAgent);
@@ -65,7 +65,7 @@ impl<'t> WireMessage<'t> {
         head
     }
 
-    /// A line that is no part of the conversation; some have something to tell beyond their name.
+    /// A notice for a line outside the conversation; some types have data.
     fn notice(&self, has_data: bool, out: &mut Events<'_>) {
         let event_type = self.kind.note_text(Field::NoticeType);
         let head = self.head(ItemKind::Notice(Notice { event_type }), Author::System, out);
@@ -78,7 +78,7 @@ impl<'t> WireMessage<'t> {
         out.complete(item);
     }
 
-    /// The time and the tag of an event that is no item.
+    /// Emits the time of an event that is not an item, and notes its tag.
     fn happens(&self, out: &mut Events<'_>) {
         self.kind.note_text(Field::Structure);
         self.stamp.tick(out);
@@ -124,12 +124,12 @@ impl KimiReader {
             "StepRetry" if payload.has_str("error_type") => retry(&message, out),
             "HookTriggered" | "HookResolved" | "HookRequest" | "Notification" | "PlanDisplay"
             | "BtwBegin" | "BtwEnd" | "ToolCallRequest" => message.notice(true, out),
-            // Where steps and turns begin and end, and what is not known yet.
+            // The start and end of steps and turns, and unknown types.
             _ => message.notice(false, out),
         }
     }
 
-    /// Says calls that wait for arguments that will not come any more: their agent goes on.
+    /// Emits the agent's pending call when its next message shows that no more arguments follow.
     fn give_up_waiting(&mut self, message: &WireMessage<'_>, word: &str, out: &mut Events<'_>) {
         let (agent, _) = message.voice();
         let Some(at) = self.pending.iter().position(|call| call.agent == agent) else { return };
@@ -176,7 +176,7 @@ impl KimiReader {
         out.complete(item);
     }
 
-    /// The call is said with the line that completes it, so its own line stays as it is.
+    /// Holds a call back. The call is emitted with the line that completes it, so its own line is kept without holes.
     fn wait_for_more<'t>(
         &mut self,
         message: &WireMessage<'t>,
@@ -201,7 +201,7 @@ impl KimiReader {
         self.pending.push(call);
     }
 
-    /// More of the arguments of the call that its agent made last.
+    /// Adds arguments to the agent's pending call.
     fn more_of_call(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
         let (agent, _) = message.voice();
         let at = self.pending.iter().position(|call| call.agent == agent);
@@ -217,9 +217,9 @@ impl KimiReader {
         }
     }
 
-    /// Says a call that waited, with the piece of the line at hand.
+    /// Emits a pending call, with the last piece of its arguments from the current line.
     pub(super) fn say_call(&mut self, call: UnansweredCall, last: Option<&Str<'_>>, out: &mut Events<'_>) {
-        // Copies: the lines that said it are gone.
+        // Copy the texts: their lines are no longer in memory.
         let text = |text: String| Some(Str::escaped(&text).into_owned()).filter(|text| !text.is_empty());
         let UnansweredCall { agent, parent_call, call_id, name, date, pieces, .. } = call;
         let tool = ToolCall {
@@ -241,7 +241,7 @@ impl KimiReader {
         out.complete(item);
     }
 
-    /// What the last answer used, and the mode the agent is in.
+    /// The usage of the last response, and the agent's mode.
     fn status(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["token_usage", "message_id", "plan_mode"]);
         const COUNTS: WantedNames<4> =
@@ -272,7 +272,7 @@ impl KimiReader {
         }));
     }
 
-    /// The agent asks whether it may do something.
+    /// The agent requests permission.
     fn asks(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
         message.happens(out);
         let request = message.payload;
@@ -289,7 +289,7 @@ impl KimiReader {
         out.event(&Event::PermissionRequested(permission));
     }
 
-    /// Someone has answered.
+    /// A permission was granted or refused.
     fn answers(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
         let [id, response, feedback] = message.payload.get_all(["request_id", "response", "feedback"]);
         let decision = match response.word() {
@@ -325,7 +325,7 @@ fn has_name(function: Val<'_>) -> bool {
     function.has_str("name")
 }
 
-/// What a person typed; what a subagent is told is its caller's.
+/// A prompt of the user; a subagent's prompt comes from its caller.
 fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
     let content = message.payload.get("user_input");
     message.kind.note_text(Field::ItemAuthor);
@@ -346,7 +346,7 @@ fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// A piece of an answer: a thought, a text, a picture.
+/// A part of a response: a thought, a text or a picture.
 fn content_part(message: &WireMessage<'_>, out: &mut Events<'_>) {
     let part = message.payload;
     if part.str_or_empty("type") == "think" && part.has_str("think") {
@@ -364,7 +364,7 @@ fn content_part(message: &WireMessage<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// What a tool returned, what the model is told about it, and the files it shows.
+/// A tool result: the output, the note for the model, and the changed files.
 fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
     const WANTED: WantedNames<4> = WantedNames::new(["is_error", "output", "message", "display"]);
     let Some(value) = message.payload.get("return_value") else { return };
@@ -402,7 +402,7 @@ fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
     out.event(&Event::ItemCompleted(ItemTail { is_error, exit_code, ..ItemTail::new(item, status) }));
 }
 
-/// The agent asks the person something. What the person answers is the result of the call.
+/// The agent asks the user a question. The result of the call holds the answer.
 fn question(message: &WireMessage<'_>, out: &mut Events<'_>) {
     message.happens(out);
     let request = message.payload;
@@ -438,7 +438,7 @@ fn question(message: &WireMessage<'_>, out: &mut Events<'_>) {
     }));
 }
 
-/// The model did not answer, and is asked again.
+/// A model call failed and is retried.
 fn retry(message: &WireMessage<'_>, out: &mut Events<'_>) {
     message.happens(out);
     let [status, error] = message.payload.get_all(["status_code", "error_type"]);

@@ -1,5 +1,5 @@
-//! Items to lines. A line that was kept comes back byte for byte, in either file; a session of another agent becomes a
-//! `context.jsonl`, from which Kimi CLI goes on.
+//! Items to lines. A kept line is written back byte for byte, in either file; another agent's session becomes a
+//! `context.jsonl` that Kimi CLI continues from.
 
 use super::read::{FAILED, MADE_UP_FAILURE};
 use crate::dialects::agents::kimi_parts::{
@@ -16,9 +16,9 @@ use crate::tape::{Kind, Val};
 
 #[derive(Default)]
 pub(super) struct KimiForm {
-    /// Lines that were given back and begin a call, which another line completes: the call's id, and the date.
+    /// Restored lines that start a call which a later line completes: the call's id, and the date.
     begun: Vec<(String, String)>,
-    /// The call whose lines are being given back: it was begun once.
+    /// The call whose lines are being restored: its start was used once.
     call: Option<ItemId>,
     date: String,
 }
@@ -28,7 +28,7 @@ impl LogForm for KimiForm {
         dialect: super::DIALECT.name,
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
-        // The model's API wants every call answered before anything else is said.
+        // The model API requires the results of all calls before any other message.
         calls_together: true,
         one_agent: true,
         untimed: true,
@@ -42,7 +42,7 @@ impl LogForm for KimiForm {
         if let Some(id) = id.and_then(|id| id.str()).filter(|_| kind.is_some_and(|kind| kind.is("ToolCall")))
         {
             let date = if self.dated(kept) { self.date.clone() } else { String::new() };
-            // So many calls never wait at once.
+            // Fewer calls are ever pending at once.
             if self.begun.len() == 64 {
                 self.begun.remove(0);
             }
@@ -75,7 +75,7 @@ impl LogForm for KimiForm {
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if !log.has_frames() {
-            // A file begins so, and is known by it.
+            // A file starts with a checkpoint, and detection relies on it.
             let mut head = NativeObject::new();
             head.literal("role", "_checkpoint").put("id", Raw::new("0"));
             log.write(head);
@@ -97,12 +97,12 @@ impl LogForm for KimiForm {
     }
 }
 
-/// A message of the wire in a kept line: what a notice tells may be a hole, and is no object then.
+/// A wire message in a kept line. The payload may be a hole, so it need not be an object.
 fn kept_envelope(message: Option<Val<'_>>) -> Option<Val<'_>> {
     message.filter(|message| message.has_str("type") && message.get("payload").is_some())
 }
 
-/// The innermost message of a kept line of the wire.
+/// The innermost message of a kept wire line.
 fn innermost(kept: Val<'_>) -> Option<Val<'_>> {
     let mut message = kept_envelope(kept.get("message"))?;
     while let Some(inner) = kept_envelope(message.get("payload").and_then(|payload| payload.get("event"))) {
@@ -112,20 +112,20 @@ fn innermost(kept: Val<'_>) -> Option<Val<'_>> {
 }
 
 impl KimiForm {
-    /// Makes a date of the time of a kept line.
+    /// Converts the time of a kept line to a date.
     fn dated(&mut self, kept: Val<'_>) -> bool {
         let time = kept.get("timestamp").filter(|time| time.kind() == Kind::Number);
         time.is_some_and(|time| date_of_seconds(time.text(), &mut self.date))
     }
 
-    /// The date of a call that a line began which was given back; forgets it.
+    /// Removes and returns the date of the restored line that started this call.
     fn date_of_begun(&mut self, id: Option<&Str<'_>>) -> Option<String> {
         let id = id?;
         let at = self.begun.iter().position(|(known, _)| known == id.as_escaped())?;
         Some(self.begun.remove(at).1)
     }
 
-    /// The time of an item, if a kept line says the same in its own form.
+    /// The time of an item, if the kept line holds the same time in its own form.
     fn time_of<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> Option<NativeValue<'g>> {
         let time = item.head().time.as_ref()?;
         let is_new = item.of() == Of::Call && self.call.replace(item.head().id) != Some(item.head().id);
@@ -138,7 +138,7 @@ impl KimiForm {
     }
 }
 
-/// The values of an item in a kept message of the wire, which may stand in that of a subagent.
+/// The values of an item for a kept wire message, which may be nested in a subagent's message.
 fn wire_values<'g>(item: GatheredItem<'g>, message: Val<'_>) -> NativeObject<'g> {
     let payload = message.get("payload");
     let mut values = NativeObject::new();
@@ -196,7 +196,7 @@ fn element_of<'g>(part: &'g Part<'_>) -> Option<NativeElement<'g>> {
     kept_part(part).map(|(class, part)| NativeElement { class, value: part.into() })
 }
 
-/// The values of a call, in either file.
+/// The values of a call, for either file.
 fn call_values<'g>(item: GatheredItem<'g>, call: &'g ToolCall<'_>) -> NativeObject<'g> {
     let mut function = NativeObject::new();
     function.put("name", &call.name).put_some("arguments", arguments_text(item));
@@ -205,7 +205,7 @@ fn call_values<'g>(item: GatheredItem<'g>, call: &'g ToolCall<'_>) -> NativeObje
     values
 }
 
-/// What an item says, as a string or as a list. Calls stand elsewhere.
+/// The content of an item, as a string or as a list. Calls are in a separate member.
 fn content_of(item: GatheredItem<'_>) -> NativeValue<'_> {
     let mut elements = Vec::new();
     let mut texts = Vec::new();
@@ -228,7 +228,7 @@ fn content_of(item: GatheredItem<'_>) -> NativeValue<'_> {
     NativeValue::Either(one, Box::new(NativeValue::List(elements)))
 }
 
-/// The values of an item in a kept line of `context.jsonl`.
+/// The values of an item for a kept line of `context.jsonl`.
 fn context_values(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut line = NativeObject::new();
     line.put("content", content_of(item)).put_some("tool_call_id", item.call_id());
@@ -245,7 +245,7 @@ fn context_values(item: GatheredItem<'_>) -> NativeObject<'_> {
 
 const MEMBERS: [&str; 3] = ["image_url", "video_url", "audio_url"];
 
-/// The line for a message with its thoughts and calls, if it has any content.
+/// The line for a message with its thoughts and calls, if it has content.
 fn message_line<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Option<NativeObject<'g>> {
     let (mut content, mut calls, mut text) = (Vec::new(), Vec::new(), None);
     for block in item.blocks() {
@@ -273,7 +273,7 @@ fn message_line<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Opt
         Author::User | Author::Tool | Author::System | Author::Developer => "user",
     };
     let mut line = NativeObject::new();
-    // As Kimi CLI writes it: one text is a string.
+    // A single text is a string, as Kimi CLI writes it.
     let one = text.filter(|_| content.len() == 1);
     line.literal("role", role).put("content", NativeValue::one_or_list(one, content));
     if !calls.is_empty() {
@@ -296,7 +296,7 @@ fn built_call<'g>(
     built
 }
 
-/// The line for what a tool returned.
+/// The line for a tool result.
 fn result_line<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> NativeObject<'g> {
     let (id, _) = log.answered(item);
     let mut content: Vec<_> = item.parts().filter_map(|part| built_part(part, MEMBERS)).collect();

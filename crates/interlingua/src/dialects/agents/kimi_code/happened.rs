@@ -1,4 +1,4 @@
-//! What happens besides what is said: what was used, allowed, taken back and compacted, and what failed.
+//! Events beside the conversation: usage, permissions, rewinds, compactions and failures.
 
 use super::read::{KimiCodeReader, Line};
 use crate::json::Str;
@@ -9,7 +9,7 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What a call would change, as the program shows it to the person.
+/// The file change of a call, as the program displays it to the user.
 pub(super) struct Change {
     pub(super) path: Str<'static>,
     pub(super) action: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// The change that a call shows, if it is one of a file.
+    /// The change displayed for a call, if it changes a file.
     pub(super) fn of(display: Val<'_>) -> Option<Self> {
         let [kind, operation, path, before, after] =
             display.get_all(["kind", "operation", "path", "before", "after"]);
@@ -28,7 +28,7 @@ impl Change {
         };
         let text =
             |val: Option<Val<'_>>| val.and_then(|val| val.str()).map(|text| text.decode().into_owned());
-        // What is written anew is called `content`.
+        // A file written whole has `content` in place of `after`.
         let after = text(after).or_else(|| text(display.get("content")))?;
         let path = path.and_then(|path| path.str()).filter(|_| kind.word() == "file_io")?.into_owned();
         let hunk = hunk_of(&text(before).unwrap_or_default(), &after, (1, 1));
@@ -36,14 +36,14 @@ impl Change {
     }
 }
 
-/// The request for permission in an interaction.
+/// The permission request in an interaction.
 pub(super) fn asked_in(line: Val<'_>) -> Option<Val<'_>> {
     let [kind, id, request] = line.get_all(["kind", "id", "request"]);
     let request = request.filter(|request| request.has_str("action") || request.has_str("toolName"));
     request.filter(|_| kind.word() == "approval" && id.is_some_and(|id| id.kind() == Kind::String))
 }
 
-/// Counts, under this program's names.
+/// Parses usage counts under Kimi Code's names.
 pub(super) fn usage_of(usage: Val<'_>) -> Usage {
     const COUNTS: WantedNames<4> =
         WantedNames::new(["inputOther", "output", "inputCacheRead", "inputCacheCreation"]);
@@ -58,7 +58,7 @@ pub(super) fn usage_of(usage: Val<'_>) -> Usage {
 }
 
 impl KimiCodeReader {
-    /// An event that is no item; returns whether the line is one.
+    /// Reads an event that is not an item; returns whether the line is an event.
     pub(super) fn happened(&mut self, line: Line<'_>, word: &str, out: &mut Events<'_>) -> bool {
         let val = line.val;
         match word {
@@ -113,7 +113,7 @@ impl KimiCodeReader {
         true
     }
 
-    /// The agent asks whether it may do something.
+    /// The agent requests permission.
     pub(super) fn asks(&mut self, line: Line<'_>, out: &mut Events<'_>) {
         let Some(request) = asked_in(line.val) else { return };
         line.happens(out);
@@ -136,7 +136,7 @@ impl KimiCodeReader {
         }));
     }
 
-    /// Someone has answered. The answer names the call, and not the question.
+    /// A permission was granted or refused. The decision holds the call's id, not the request's.
     fn answers(&mut self, line: Line<'_>, out: &mut Events<'_>) -> bool {
         const WANTED: WantedNames<3> = WantedNames::new(["toolCallId", "action", "result"]);
         let [call, action, result] = line.val.find(&WANTED);
@@ -174,7 +174,7 @@ impl KimiCodeReader {
     }
 }
 
-/// The conversation was compacted. What stands for it is told with that: the lines before it stay in the file.
+/// The conversation was compacted. The event holds the summary; the lines before it remain in the file.
 fn compacted(line: Line<'_>, out: &mut Events<'_>) {
     const WANTED: WantedNames<4> =
         WantedNames::new(["tokensBefore", "tokensAfter", "contextSummary", "summary"]);

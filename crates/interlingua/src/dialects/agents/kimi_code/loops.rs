@@ -1,4 +1,4 @@
-//! Steps of the agent's loop: a step begins, the model thinks, says and calls, tools return, the step ends.
+//! Steps of the agent's loop: a step starts, the model emits thoughts, text and calls, tools return, the step ends.
 
 use super::happened::{Change, usage_of};
 use super::read::{KimiCodeReader, Line, end_result, is_thought, returned, think};
@@ -56,7 +56,7 @@ impl KimiCodeReader {
         kind.note_text(Field::Structure);
     }
 
-    /// The model calls a tool. What that will change is said with the result.
+    /// Reads a call. The file change is emitted with the result.
     fn call<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
         const WANTED: WantedNames<6> =
             WantedNames::new(["uuid", "stepUuid", "toolCallId", "name", "args", "display"]);
@@ -77,7 +77,7 @@ impl KimiCodeReader {
         if let Some(args) = args.filter(|args| args.kind() == Kind::Object) {
             out.delta(item, 0, Part::Args(Args::Json(args.take(Field::CallArgs))));
         } else if let Some(args) = args.filter(|args| !args.is_null()) {
-            // A hole could not tell a value that is no object from a text.
+            // A hole cannot distinguish a non-object value from a text, so the value is not taken.
             let args = match args.str() {
                 Some(text) => Args::Text(text),
                 None => Args::Json(Raw::new(args.text())),
@@ -90,13 +90,13 @@ impl KimiCodeReader {
         out.complete(item);
     }
 
-    /// What the tool returned.
+    /// Reads a tool result.
     fn result<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["output", "note", "durationMs", "message"]);
         let [call, call_id, result] = event.get_all(["parentUuid", "toolCallId", "result"]);
         let Some(result) = result else { return };
         let [output, note, duration, message] = result.find(&WANTED);
-        // Earlier versions called it so.
+        // Earlier versions have `message` in place of `note`.
         let note = note.or(message);
         let output = output.filter(|output| is_content(*output) && !output.is(""));
         let note = note.filter(|note| note.kind() == Kind::String && !note.is(""));
@@ -116,7 +116,7 @@ impl KimiCodeReader {
         end_result(item, is_error, duration.note_count(Field::ResultDuration), output, out);
     }
 
-    /// How the answer ended, and what it used if no line has told that yet.
+    /// Reads the stop reason of the response, and its usage unless an earlier line held it.
     fn end_step(&mut self, event: Val<'_>, out: &mut Events<'_>) {
         let [id, reason, usage] = event.get_all(["messageId", "finishReason", "usage"]);
         let usage = usage.filter(|usage| usage.kind() == Kind::Object && !self.counted);
@@ -136,7 +136,7 @@ fn is_said(part: Val<'_>) -> bool {
     is_thought(part) || crate::dialects::agents::kimi_parts::is_part(part)
 }
 
-/// A thought, a text or a picture of the answer.
+/// A thought, a text or a picture of the response.
 fn part<'t>(line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
     let [uuid, step, part] = event.get_all(["uuid", "stepUuid", "part"]);
     let Some(part) = part else { return };

@@ -1,4 +1,4 @@
-//! Session logs of Kimi Code: everything that happens to one agent, one JSON document a line.
+//! Session logs of Kimi Code: all events of one agent, one JSON document a line.
 
 mod happened;
 mod loops;
@@ -21,7 +21,7 @@ pub static DIALECT: Dialect = Dialect {
     about: "Kimi Code session logs (~/.kimi-code/sessions/…/agents/*/wire.jsonl)",
     detected_by: "a `type` with a dot beside a number as `time` and an `agentId`, `context.append_message` and the like, `protocol_version` beside `created_at`",
     flavour_of: None,
-    // It speaks with several providers, and no thought says with which.
+    // Kimi Code uses several providers, and thoughts do not name theirs.
     issuer: None,
     lineage: Lineage::Written,
     roles: &[RoleSpec {
@@ -74,13 +74,13 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     match () {
         () if is_head => Some((Role::Log, 10)),
         () if is_timed && (agent.is_some() || event.word() == "event") => Some((Role::Log, 10)),
-        // Other logs of events have no more than that.
+        // Other event logs have the same members.
         () if is_timed => Some((Role::Log, if OWN.contains(&kind.word()) { 5 } else { 1 })),
         () => None,
     }
 }
 
-/// Types of lines that tell of a conversation.
+/// Types of lines that belong to a conversation.
 const OWN: [&str; 6] = [
     "context.append_message",
     "context.append_loop_event",

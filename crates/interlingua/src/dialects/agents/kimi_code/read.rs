@@ -1,5 +1,5 @@
-//! Lines to events. The lines `context.*` are the conversation; what other lines repeat of it (the prompt of a turn, the
-//! messages of the agent's loop) stays in them.
+//! Lines to events. The `context.*` lines are the conversation. Repetitions in other lines (the prompt of a turn, the
+//! messages of the agent's loop) are left unclaimed.
 
 use super::happened::{Change, asked_in};
 use crate::dialects::agents::kimi_parts::{
@@ -18,21 +18,21 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 pub(super) struct KimiCodeReader {
     pub(super) session: SessionNews,
     pub(super) arguments: SpelledArguments,
-    /// What calls that are running would change, by the call.
+    /// File changes of the running calls, by call id.
     pub(super) changes: Remembered<Change>,
-    /// Ids of requests for permission, by the call.
+    /// Ids of permission requests, by call id.
     pub(super) asked: Remembered<Str<'static>>,
-    /// The usage of the step at hand was told.
+    /// Set once the usage of the current step was emitted.
     pub(super) counted: bool,
-    /// The usage that the end of the last step told: a record of the same usage may follow.
+    /// Usage emitted at the end of the last step; a usage record may repeat it.
     pub(super) told_at_end: Option<Usage>,
-    /// The record of usage before.
+    /// The previous usage record.
     pub(super) last_record: CountedLine,
-    /// The date of the line at hand.
+    /// The date of the current line.
     date: String,
 }
 
-/// A line with the members that any may have.
+/// A line with the members common to all lines.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'t> {
     pub(super) val: Val<'t>,
@@ -54,7 +54,7 @@ impl<'t> Line<'t> {
         head
     }
 
-    /// The time and the tags of an event that is no item.
+    /// Emits the time of an event that is not an item, and notes its tags.
     pub(super) fn happens(&self, out: &mut Events<'_>) {
         self.kind.note_text(Field::Structure);
         if self.agent.word() == MAIN {
@@ -63,7 +63,7 @@ impl<'t> Line<'t> {
         self.stamp.tick(out);
     }
 
-    /// A line that is no part of the conversation, named by its type; some have something to tell.
+    /// A notice for a line outside the conversation, named by the line's type; some types have a text or data.
     pub(super) fn notice(&self, kind: Option<Val<'t>>, out: &mut Events<'_>) {
         let event_type = kind.note_text(Field::NoticeType);
         let head = self.head(ItemKind::Notice(Notice { event_type }), Author::System, out);
@@ -89,10 +89,10 @@ impl<'t> Line<'t> {
         out.complete(item);
     }
 
-    /// What a line of an unknown type says.
+    /// The text of a line of an unknown type.
     fn words(&self) -> Option<Str<'t>> {
         let word = self.kind.word();
-        // They repeat the conversation.
+        // These lines repeat the conversation.
         let repeats = ["agent.", "context.append_message", "llm.", "turn.prompt", "turn.steer"];
         if repeats.iter().any(|begin| word.starts_with(begin)) {
             return None;
@@ -101,10 +101,10 @@ impl<'t> Line<'t> {
     }
 }
 
-/// What the agent that the session is about is called.
+/// The name of the main agent.
 const MAIN: &str = "main";
 
-/// Lines that tell something in one member.
+/// Types of lines whose notice holds one member.
 pub(super) const TOLD: &[(&str, &str)] = &[
     ("subagent.spawned", "description"),
     ("subagent.completed", "resultSummary"),
@@ -178,7 +178,7 @@ impl KimiCodeReader {
         }
     }
 
-    /// What lines say about the session.
+    /// Reads the session values of a line.
     fn begin(&mut self, line: Line<'_>, out: &mut Events<'_>) {
         let val = line.val;
         let mut start = String::new();
@@ -195,7 +195,7 @@ impl KimiCodeReader {
             "profile.bind" | "config.update" => {
                 let [model, effort, level, place] =
                     val.get_all(["modelAlias", "thinkingEffort", "thinkingLevel", "environmentDisclosure"]);
-                // A name that only stands for settings of the environment.
+                // Names with this prefix stand for environment settings and are not models.
                 told.model = model
                     .filter(|model| !Some(*model).word().starts_with("__"))
                     .note_text(Field::SessionModel);
@@ -208,13 +208,13 @@ impl KimiCodeReader {
                 told.effort = val.note_str("thinkingEffort", Field::SessionEffort);
             }
             "permission.set_mode" => told.permission_mode = val.note_str("mode", Field::PermissionMode),
-            // Other lines say nothing of the session itself.
+            // Other lines hold no session values.
             _ => {}
         }
         self.session.tell(super::DIALECT.name, told, out);
     }
 
-    /// A message as the model has it.
+    /// A message in the model's form.
     fn message<'t>(&mut self, line: Line<'t>, message: Val<'t>, out: &mut Events<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new(["role", "content", "id", "toolCalls", "origin"]);
         let [role, content, id, calls, origin] = message.find(&WANTED);
@@ -270,7 +270,7 @@ impl KimiCodeReader {
     }
 }
 
-/// What a tool returned, as a message.
+/// A tool result in the form of a message.
 fn tool_message<'t>(line: Line<'t>, message: Val<'t>, content: Option<Val<'t>>, out: &mut Events<'_>) {
     line.kind.note_text(Field::Structure);
     message.note_str("role", Field::Structure);
@@ -284,7 +284,7 @@ fn tool_message<'t>(line: Line<'t>, message: Val<'t>, content: Option<Val<'t>>, 
     end_result(item, is_error, None, content, out);
 }
 
-/// Whose words a message holds. Only `user` is the person.
+/// The origin of a message. Only `user` is typed by a person.
 fn origin_of(origin: Val<'_>) -> Option<Origin> {
     let [kind, name] = origin.get_all(["kind", "name"]);
     let found = match kind.word() {
@@ -298,7 +298,7 @@ fn origin_of(origin: Val<'_>) -> Option<Origin> {
         }
         "injection" | "task" | "system_trigger" | "hook_result" | "background_task" | "cron_job"
         | "cron_missed" => Origin::Harness,
-        // Whatever it is, it is not the person.
+        // An unknown kind is not typed by a person.
         _ => return Some(Origin::Harness),
     };
     kind.note_text(Field::ItemOrigin);
@@ -309,7 +309,7 @@ pub(super) fn is_thought(part: Val<'_>) -> bool {
     part.str_or_empty("type") == "think" && part.has_str("think")
 }
 
-/// Says a thought and ends it.
+/// Emits a thought and completes its item.
 pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
     let state = state_of(part);
     if let Some(text) = part.take_str("think", Field::ReasoningText) {
@@ -321,7 +321,7 @@ pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Says what came back, and what the model is told about it. Returns the number of the next part.
+/// Emits a result's content and the note for the model. Returns the number of the next part.
 pub(super) fn returned<'t>(
     content: Option<Val<'t>>,
     note: Option<Val<'t>>,
@@ -346,7 +346,7 @@ pub(super) fn returned<'t>(
     next
 }
 
-/// Ends a result.
+/// Completes a result.
 pub(super) fn end_result(
     item: ItemId,
     is_error: Option<bool>,

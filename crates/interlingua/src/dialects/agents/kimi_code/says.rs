@@ -1,4 +1,4 @@
-//! What a line of Kimi Code can say of another agent's session. A line that was kept says everything.
+//! Fields that a line built from another agent's session supports. A kept line supports every field.
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};

@@ -1,4 +1,4 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Kimi Code
+//! Items to lines. A kept line is written back byte for byte; another agent's session becomes a file that Kimi Code
 //! opens: a head, a profile, then messages.
 
 use super::read::TOLD;
@@ -25,7 +25,7 @@ impl LogForm for KimiCodeForm {
         origins: &[Origin::Own, Origin::Harness, Origin::Summary, Origin::Command],
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
-        // The model's API wants every call answered before anything else is said.
+        // The model API requires the results of all calls before any other message.
         calls_together: true,
         one_agent: true,
         session_head: &[Field::SessionStart],
@@ -91,7 +91,7 @@ impl LogForm for KimiCodeForm {
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if !log.has_frames() {
-            // Without a `profile.bind`, Kimi Code takes its own prompt and the model that it is started with.
+            // Without a `profile.bind`, Kimi Code uses its own prompt and the model it was started with.
             let mut head = NativeObject::typed("metadata");
             let start = log.say(Field::SessionStart).unwrap_or_else(|| log.time_of(item));
             head.literal("protocol_version", "1.5").put("created_at", millis(&start));
@@ -108,7 +108,7 @@ impl LogForm for KimiCodeForm {
         }
         let at = if item.head().author == Author::Assistant { 0 } else { lines.len() };
         lines.splice(at..at, built_message(item, log));
-        // The last of them is what others mean by the item.
+        // The last message gets the item's id, for references from other items.
         let last = lines.len().saturating_sub(1);
         for (number, mut message) in lines.into_iter().enumerate() {
             message.put_some("id", item.head().native_id.as_ref().filter(|_| number == last));
@@ -120,7 +120,7 @@ impl LogForm for KimiCodeForm {
 }
 
 impl KimiCodeForm {
-    /// The time of an item, if a kept line says the same in its own form.
+    /// The time of an item, if the kept line holds the same time in its own form.
     fn time_of<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> Option<NativeValue<'g>> {
         let time = item.head().time.as_ref()?;
         let millis = kept.get("time").and_then(|time| time.u64())?;
@@ -129,7 +129,7 @@ impl KimiCodeForm {
     }
 }
 
-/// What a notice tells.
+/// The value of a notice.
 fn told<'g>(part: &'g Part<'_>) -> Option<NativeValue<'g>> {
     match part {
         Part::Text(text) => Some(text.into()),
@@ -142,7 +142,7 @@ fn element_of<'g>(part: &'g Part<'_>) -> Option<NativeElement<'g>> {
     kept_part(part).map(|(class, part)| NativeElement { class, value: part.into() })
 }
 
-/// What came back, where a kept line has it.
+/// The values of a result for a kept line.
 fn returned<'g>(item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'g> {
     let is_noted = |name| kept.and_then(|result| result.get(name)).is_some_and(is_hole);
     let noted = is_noted("note") || is_noted("message");
@@ -150,7 +150,7 @@ fn returned<'g>(item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'
     let mut result = NativeObject::new();
     result.put_some("isError", item.tail().is_error);
     if let Some(Part::Text(note)) = parts.pop_if(|_| noted) {
-        // Only one of them was taken.
+        // Only one of the two members was taken.
         result.put("note", note).put("message", note);
     }
     let one = match &parts[..] {
@@ -162,7 +162,7 @@ fn returned<'g>(item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'
     result
 }
 
-/// What a message says. Calls stand elsewhere.
+/// The content of a message. Calls are in a separate member.
 fn content_of(item: GatheredItem<'_>) -> NativeValue<'_> {
     let element = |content| match content {
         GatheredContent::Part(part) => element_of(part),
@@ -186,12 +186,12 @@ fn call_values<'g>(item: GatheredItem<'g>, call: &'g ToolCall<'_>) -> NativeObje
 
 const MEMBERS: [&str; 3] = ["imageUrl", "videoUrl", "audioUrl"];
 
-/// A date as Kimi Code counts it.
+/// A date in milliseconds, Kimi Code's form.
 fn millis(date: &Raw<'_>) -> Raw<'static> {
     Raw::owned(millis_of_date(date.as_str()).unwrap_or(0).to_string())
 }
 
-/// A message with its thoughts and calls, if it has any content.
+/// A message with its thoughts and calls, if it has content.
 fn built_message<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Option<NativeObject<'g>> {
     let (mut content, mut calls) = (Vec::new(), Vec::new());
     for block in item.blocks() {
@@ -235,7 +235,7 @@ fn built_message<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Op
     Some(message)
 }
 
-/// What a tool returned, as a message.
+/// A tool result in the form of a message.
 fn result_message<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> NativeObject<'g> {
     let (id, _) = log.answered(item);
     let content: Vec<_> = item.parts().filter_map(|part| built_part(part, MEMBERS)).collect();

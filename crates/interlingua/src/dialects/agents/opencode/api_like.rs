@@ -1,4 +1,4 @@
-//! The form that looks like a model API's: `role`, `content`, `tool_calls`, `tool_responses`, and thoughts in `metadata`.
+//! The form that resembles a model API: `role`, `content`, `tool_calls`, `tool_responses`, and thoughts in `metadata`.
 
 use super::moment;
 use crate::log::{
@@ -11,10 +11,10 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What tells a list of messages from the lists of OpenCode's storage.
+/// Members that distinguish a list of messages from the lists in OpenCode's storage.
 pub(super) const LISTED: &[&str] = &["role", "tool_calls", "tool_responses", "metadata", "meta", "info"];
 
-/// How surely a document is of this form.
+/// Scores a document as this form.
 pub(super) fn sniff(doc: Val<'_>) -> Option<u32> {
     let in_metadata = |name| doc.get("metadata").is_some_and(|metadata| metadata.has_str(name));
     if doc.get("meta").is_some_and(|meta| meta.str_or_empty("agent") == "opencode") {
@@ -29,7 +29,7 @@ pub(super) fn sniff(doc: Val<'_>) -> Option<u32> {
         && doc.has_str("content")
         && doc.get("timestamp").is_some_and(|time| time.u64().is_some())
     {
-        // So are many chats.
+        // Many chat formats match.
         Some(2)
     } else {
         None
@@ -58,7 +58,7 @@ pub(super) fn read(doc: Val<'_>, arguments: &mut SpelledArguments, out: &mut Eve
         WantedNames::new(["role", "content", "timestamp", "metadata", "tool_calls", "tool_responses"]);
     let [role, content, time, metadata, calls, responses] = doc.find(&WANTED);
     role.note_text(Field::ItemAuthor);
-    // A list of answers without a role is what tools say.
+    // A list of tool responses without a role is a tool message.
     let author = author(doc).unwrap_or(if responses.is_some() { Author::Tool } else { Author::Assistant });
     let mut head = out.head(ItemKind::Message, author);
     head.time = time.and_then(moment).map(|time| time.take(Field::ItemTime));
@@ -132,7 +132,7 @@ fn response(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
     out.end(ItemTail { native_status, is_error, ..ItemTail::new(item, status) });
 }
 
-/// The values of a message where a kept one has them.
+/// The values of a message for a kept message.
 pub(super) fn kept(item: GatheredItem<'_>) -> NativeObject<'_> {
     let mut line = NativeObject::new();
     let mut metadata = NativeObject::new();

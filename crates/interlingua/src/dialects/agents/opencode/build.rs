@@ -1,8 +1,8 @@
-//! An export of another agent's session, as `opencode import` takes it.
+//! An export of another agent's session, for `opencode import`.
 //!
-//! OpenCode has a call and its result in one part, so a message waits until its calls are answered. It puts messages in order
-//! by their times and parts by their ids: both are made to grow. A new turn after a message that is dated in the future
-//! would never end, so no time is later than now.
+//! OpenCode holds a call and its result in one part, so a message waits until its calls have results. OpenCode sorts
+//! messages by time and parts by id, so both increase. A new turn after a message with a future date would never end,
+//! so no time is later than now.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -25,38 +25,38 @@ use crate::model::{
 pub(super) struct ExportBuilder {
     now: Option<u64>,
     session: String,
-    /// Part of every id: two sessions must not have the same.
+    /// Included in every id, to keep ids of different sessions distinct.
     mark: u128,
     last_time: u64,
-    /// What the user said last: every answer names it.
+    /// The id of the last user message, the parent of every response.
     last_user: String,
     waiting: VecDeque<ExportMessage>,
-    /// How many messages no longer wait.
+    /// Number of messages already written.
     written: usize,
-    /// The calls that wait for their results, by their ids: the number of the message and of the part.
+    /// Calls that wait for their results, by call id: the message number and the part number.
     calls: BTreeMap<String, VecDeque<(usize, usize)>>,
 }
 
-/// A message some of whose calls may have no result yet.
+/// A message whose calls may lack results.
 struct ExportMessage {
     place: MessagePlace,
-    /// The members of its `info`.
+    /// The members of the message's `info`.
     info: String,
-    /// The model that is asked, of a message of the user; empty until an answer tells it: OpenCode goes on with the one that
-    /// the last such message names.
+    /// For a user message, the requested model; empty until a response holds it. OpenCode continues with the model of
+    /// the last user message.
     model: Option<String>,
     parts: Vec<ExportPart>,
     open_calls: usize,
 }
 
-/// Where a message stands among the others.
+/// The id and the time of a message, which determine its order.
 #[derive(Clone)]
 struct MessagePlace {
     id: String,
     time: u64,
 }
 
-/// A part: its members beside its ids.
+/// A part: its members, without the ids.
 struct ExportPart {
     members: String,
     call: Option<ExportCall>,
@@ -68,7 +68,7 @@ struct ExportCall {
     input: String,
 }
 
-/// So many messages wait at most: a call that is not answered soon will not be.
+/// The most waiting messages: a call that has no result by then will not get one.
 const MOST_WAITING: usize = 64;
 
 impl ExportBuilder {
@@ -76,16 +76,16 @@ impl ExportBuilder {
         Self { now, ..Self::default() }
     }
 
-    /// Adds an item that stands alone.
+    /// Adds a top-level item.
     pub(super) fn add(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         if !log.has_head() {
             self.begin(item, log);
         }
         let mut place = self.place(item, log);
         let mut parts = Vec::new();
-        // The calls among them that wait, by their ids.
+        // The message's own pending calls, by call id.
         let mut own_calls: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        // Results whose call is not there.
+        // Results without a call.
         let mut orphans = Vec::new();
         for content in item.blocks() {
             match content {
@@ -112,7 +112,7 @@ impl ExportBuilder {
                         let (id, call) = log.answered(inner);
                         let own = own_calls.get_mut(id.as_escaped()).and_then(Vec::pop);
                         match own.and_then(|number| parts.get_mut(number)) {
-                            // The same message may hold both; such a result mostly follows its call.
+                            // A message may hold a call and its result; the result mostly follows the call.
                             Some(part) => self.finish_call(part, Some(inner), &place),
                             None => orphans.extend(self.answer(inner, (&id, call.as_ref()), &place, log)),
                         }
@@ -134,7 +134,7 @@ impl ExportBuilder {
         }
     }
 
-    /// Adds a message to those that wait. `orphans` says that it is made of results alone.
+    /// Queues a message. `orphans` marks a message made of results alone.
     fn wait(
         &mut self,
         item: GatheredItem<'_>,
@@ -154,7 +154,7 @@ impl ExportBuilder {
         self.waiting.push_back(ExportMessage { place, info, model, parts, open_calls });
     }
 
-    /// Nothing more comes.
+    /// Writes all waiting messages at the end of input.
     pub(super) fn end(&mut self, log: &mut LogBuilder<'_, '_>) {
         while !self.waiting.is_empty() {
             self.write_first(log);
@@ -181,14 +181,14 @@ impl ExportBuilder {
         log.write_head(head);
     }
 
-    /// The id and time that a message made of the item would have.
+    /// The id and time of a message built from the item.
     fn place(&self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> MessagePlace {
         let time = log.time_of(item);
         let time = self.clamped(time::epoch_millis(&time).unwrap_or(0), log).max(self.last_time + 1);
         MessagePlace { id: self.id("msg", time, 0), time }
     }
 
-    /// What a message says of itself, and the model that a message of the user asks, as far as it is known.
+    /// The `info` of a message, and the requested model of a user message, as far as known.
     fn info(
         &mut self,
         item: GatheredItem<'_>,
@@ -210,7 +210,7 @@ impl ExportBuilder {
             let model = known.map(|(model, provider)| model_of(&provider.into(), &model.into()));
             return (members(info), Some(model.unwrap_or_default()));
         }
-        // OpenCode gives a signature back to the provider that the message names.
+        // OpenCode sends a signature back to the provider that the message names.
         let signed = parts.iter().any(|part| part.members.ends_with(SIGNED));
         let provider = NativeValue::from(if signed { Raw::new(ANTHROPIC) } else { provider(log) });
         let model = log.model_of(item);
@@ -240,7 +240,7 @@ impl ExportBuilder {
         (members(info), None)
     }
 
-    /// Gives a result to the call that waits for it, or returns a part for it alone.
+    /// Adds a result to its pending call, or returns a separate part for it.
     fn answer(
         &mut self,
         result: GatheredItem<'_>,
@@ -269,7 +269,7 @@ impl ExportBuilder {
         Some(part)
     }
 
-    /// Where the first call of that id stands that waits for its result; it waits no longer.
+    /// Removes the first pending call with this id and returns its position.
     fn take_call(&mut self, id: &str) -> Option<(usize, usize)> {
         let places = self.calls.get_mut(id)?;
         let place = places.pop_front();
@@ -279,7 +279,7 @@ impl ExportBuilder {
         place.and_then(|(message, part)| Some((message.checked_sub(self.written)?, part)))
     }
 
-    /// Adds what came of a call: OpenCode tells the model that one without a result was interrupted.
+    /// Adds the result to a call. OpenCode reports a call without a result to the model as interrupted.
     fn finish_call(&self, part: &mut ExportPart, result: Option<GatheredItem<'_>>, place: &MessagePlace) {
         let Some(call) = part.call.take() else { return };
         let mut state = NativeObject::new();
@@ -325,7 +325,7 @@ impl ExportBuilder {
         self.written += 1;
         let ExportMessage { place, info, model, mut parts, .. } = message;
         for call in parts.iter().filter_map(|part| part.call.as_ref()) {
-            // Nothing waits for it any more.
+            // Remove the call from the pending calls.
             self.take_call(&call.id);
         }
         let mut json = format!("{{\"info\":{{{info}");
@@ -353,8 +353,8 @@ impl ExportBuilder {
         log.write(Raw::owned(json));
     }
 
-    /// An id as OpenCode makes them: the time and a number in twelve digits, then fourteen letters and digits that
-    /// make it unlike those of other sessions. They are made of the session and the number: 83 bits of a digest.
+    /// An id in OpenCode's form: the time and a number in twelve digits, then fourteen letters and digits that
+    /// distinguish sessions. These are derived from the session and the number: 83 bits of a digest.
     fn id(&self, sort: &str, time: u64, number: u64) -> String {
         let moment = (time << 12).wrapping_add(number) & 0xffff_ffff_ffff;
         let mut unlike = TextDigest::new();
@@ -381,13 +381,13 @@ impl ExportBuilder {
 }
 
 impl ExportMessage {
-    /// Whether nothing is missing.
+    /// Whether the message has all results and its model.
     fn is_ready(&self) -> bool {
         self.open_calls == 0 && self.model.as_ref().is_none_or(|model| !model.is_empty())
     }
 }
 
-/// Who provides the model of an answer: many agents have models of one vendor alone, and their logs do not name it.
+/// The provider of a response's model. Many agents use the models of a single vendor, which their logs do not name.
 fn provider(log: &mut LogBuilder<'_, '_>) -> Raw<'static> {
     let agent = log.known(Field::SessionAgent);
     let issuer = agent.and_then(|agent| Dialect::named(agent.as_str().trim_matches('"'))?.issuer);
@@ -404,25 +404,25 @@ fn model_of(provider: &NativeValue<'_>, model: &NativeValue<'_>) -> String {
     format!("{{\"providerID\":{},\"modelID\":{}}}", spelled(provider), spelled(model))
 }
 
-/// The version whose export this is like.
+/// The OpenCode version whose export form is written.
 const VERSION: &str = "1.18.33";
 const UNKNOWN: &str = "\"unknown\"";
 const ANTHROPIC: &str = "\"anthropic\"";
-/// The `parentID` of an answer that follows no prompt. OpenCode demands one; the message's own id would make a circle.
+/// The `parentID` of a response without a prompt. OpenCode requires one; the message's own id would form a cycle.
 const NO_PROMPT: &str = "msg_00000000000000000000000000";
-/// OpenCode wants counts of every answer.
 /// The letters and digits of an id.
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// OpenCode requires counts in every response.
 const UNCOUNTED: &str = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
 const FOREIGN_THOUGHT: &str =
     "reasoning becomes the answer's own words, unless OpenCode goes on with the model that the message names";
 
-/// Whether the words of a message are not its author's own.
+/// Whether a message's text was injected by the harness.
 fn is_aside(item: GatheredItem<'_>) -> bool {
     item.head().origin == Some(Origin::Harness)
 }
 
-/// The members of a part for what is said or shown.
+/// The members of a text or media part.
 fn said(part: &Part<'_>, aside: bool) -> Option<String> {
     if let Some(file) = file(part) {
         return Some(members(file));
@@ -435,7 +435,7 @@ fn said(part: &Part<'_>, aside: bool) -> Option<String> {
     Some(members(text))
 }
 
-/// Media as a file.
+/// Media as a file part.
 fn file<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
     let Part::Media(Media { media_type: Some(kind), source: MediaSource::Base64(data), name, .. }) = part
     else {
@@ -446,7 +446,7 @@ fn file<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
     Some(file)
 }
 
-/// Reasoning, and last the state that belongs to it.
+/// Reasoning, followed by its opaque state.
 fn thought(item: GatheredItem<'_>, time: u64) -> String {
     let mut times = NativeObject::new();
     times.put("start", count(time)).put("end", count(time));
@@ -466,10 +466,10 @@ fn thought(item: GatheredItem<'_>, time: u64) -> String {
     members(thought)
 }
 
-/// How a part with state ends.
+/// The end of a part with opaque state.
 const SIGNED: &str = "\"}}";
 
-/// All texts of an item as one.
+/// All texts of an item, joined.
 fn joined(item: GatheredItem<'_>) -> NativeValue<'_> {
     let mut texts = Vec::new();
     for text in item.parts().filter_map(text_of) {

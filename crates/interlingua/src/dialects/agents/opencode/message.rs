@@ -1,4 +1,4 @@
-//! Messages: who spoke, when, with which model, and what it used. In storage a message has no content of its own.
+//! Messages: author, time, model and usage. In storage a message holds no content itself.
 
 use super::moment;
 use super::part::{self, PartMembers, Sort};
@@ -10,7 +10,7 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// The members of a message that are asked for.
+/// The members of a message that the reader uses.
 pub(super) struct MessageMembers<'t> {
     info: Val<'t>,
     pub(super) id: Option<Val<'t>>,
@@ -91,7 +91,7 @@ impl<'t> MessageMembers<'t> {
         }
     }
 
-    /// What it tells of the session: where, in which mode, and with which model the agent works from now on.
+    /// Session values of a message: the directory, the mode and the model from this message on.
     pub(super) fn session_facts(&self) -> Session<'t> {
         let mut facts = Session {
             provider: self.provider.note_text(Field::SessionProvider),
@@ -102,7 +102,7 @@ impl<'t> MessageMembers<'t> {
             facts.cwd = path.note_str("cwd", Field::SessionCwd);
         }
         if let Some(model) = self.model {
-            // A message must name a model; that of another agent may have none.
+            // OpenCode requires a model; a message built from another agent's session may have `unknown`.
             let known = |name| model.get(name).filter(|word| !word.is("unknown"));
             facts.model = known("modelID").note_text(Field::SessionModel);
             facts.provider = known("providerID").note_text(Field::SessionProvider);
@@ -111,10 +111,11 @@ impl<'t> MessageMembers<'t> {
         facts
     }
 
-    /// Says the message, with its parts if they stand in it. `by_agent` says that another agent asks for this session.
+    /// Emits the message, with its parts if the message holds them. `by_agent` marks a session that another agent
+    /// started.
     pub(super) fn read(&self, author: Author, parts: Option<Val<'_>>, by_agent: bool, out: &mut Events<'_>) {
         let list = || parts.into_iter().flat_map(|parts| parts.elements()).map(PartMembers::new);
-        // What happened comes before the item: an entry after it would take its frame away.
+        // Emit events before the item: an entry after the item would receive the item's frame.
         if self.error.is_some() {
             out.event(&Event::Error(part::failure(self.error)));
         }
@@ -140,7 +141,7 @@ impl<'t> MessageMembers<'t> {
         }
         out.complete(item);
         let completed = self.time.and_then(|time| time.get("completed")).and_then(moment);
-        // A message that was broken off ends with its last part.
+        // An aborted message ends with its last part.
         let ends = || list().filter_map(|part| part.time.and_then(|time| time.get("end")).and_then(moment));
         let end = completed.or_else(|| ends().max_by_key(|end| time::epoch_millis(&end.raw())));
         if let Some(end) = end.filter(|_| !self.usage(completed, out)) {
@@ -186,8 +187,8 @@ impl<'t> MessageMembers<'t> {
         }
     }
 
-    /// What the model's answer has used, and when it was complete. Steps of the message say the same again. Returns whether
-    /// it told a time.
+    /// Emits the usage of a response and the time of its completion. Steps of the message repeat the usage. Returns
+    /// whether a time was emitted.
     fn usage(&self, completed: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
         let Some(tokens) = self.tokens else { return false };
         let answer = Answer { tokens, cost: self.cost, stop: self.finish };
@@ -204,7 +205,7 @@ impl<'t> MessageMembers<'t> {
     }
 }
 
-/// How an answer of the model ended and what it used: of a message, or of the step that ends it.
+/// The end of a model response and its usage, from a message or from its last step.
 pub(super) struct Answer<'t> {
     pub(super) tokens: Val<'t>,
     pub(super) cost: Option<Val<'t>>,
@@ -212,8 +213,8 @@ pub(super) struct Answer<'t> {
 }
 
 impl<'t> Answer<'t> {
-    /// Whether anything is told: a message must have counts, and in one that failed, or is another agent's, they are all
-    /// zero.
+    /// Whether any count is above zero: OpenCode requires counts, and in a failed message or one built from another
+    /// agent's session all are zero.
     pub(super) fn is_told(&self) -> bool {
         let some = |val: Val<'_>| {
             val.kind() == Kind::Number && val.text().bytes().any(|byte| matches!(byte, b'1'..=b'9'))
@@ -225,7 +226,7 @@ impl<'t> Answer<'t> {
             || self.tokens.member_values().chain(cache).any(some)
     }
 
-    /// The same as a turn.
+    /// The response as a turn.
     pub(super) fn turn(&self) -> Turn<'t> {
         let cache = self.tokens.get("cache");
         let cached = |name, field| cache.and_then(|cache| cache.note_u64(name, field));
@@ -235,7 +236,7 @@ impl<'t> Answer<'t> {
             input: self.tokens.note_u64("input", Field::UsageInput),
             cache_read: cached("read", Field::UsageCacheRead),
             cache_write: cached("write", Field::UsageCacheWrite),
-            // OpenCode counts reasoning apart.
+            // OpenCode counts reasoning separately.
             output: output.map(|output| output.saturating_add(reasoning.unwrap_or(0))),
             reasoning,
             ..Usage::default()

@@ -1,5 +1,5 @@
-//! OpenCode's sessions: documents of its storage one after the other, `opencode export`, what `opencode run --format json`
-//! prints, and an older form that looks like a model API's.
+//! OpenCode's sessions: concatenated documents of its storage, `opencode export`, the output of `opencode run --format
+//! json`, and an older form that resembles a model API.
 
 mod api_like;
 mod build;
@@ -64,8 +64,8 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// An export is one document with a list of messages; storage is documents without one, and a run prints lines. Messages that
-/// look like an API's may be a list without anything around them.
+/// An export is one document with a list of messages; storage is documents without a list, and a run prints lines.
+/// Messages in the API-like form may be a bare list.
 const FRAMING: Framing = Framing::LinesOrDocuments(&["messages"], api_like::LISTED);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
@@ -79,7 +79,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     score.map(|score| (Role::Log, score))
 }
 
-/// How surely a document is one of OpenCode's.
+/// Scores a document as OpenCode's.
 fn score_of(doc: Val<'_>) -> Option<u32> {
     let is_object = |name| doc.has_kind(name, Kind::Object);
     let score = if let Some(info) = doc.get("info").filter(|info| info.kind() == Kind::Object) {
@@ -98,7 +98,7 @@ fn score_of(doc: Val<'_>) -> Option<u32> {
     } else if doc.has_str("worktree") && doc.has_str("id") && is_object("time") {
         8
     } else if doc.has_str("secret") && doc.has_str("url") && doc.has_str("id") {
-        // A session that was shared; others have secrets and addresses, too.
+        // A shared session; other documents have secrets and URLs as well.
         1
     } else {
         return api_like::sniff(doc);
@@ -106,7 +106,7 @@ fn score_of(doc: Val<'_>) -> Option<u32> {
     Some(score)
 }
 
-/// A time as OpenCode writes it, in milliseconds since 1970, or as a date.
+/// A time in OpenCode's form: milliseconds since 1970, or a date.
 fn moment(time: Val<'_>) -> Option<Val<'_>> {
     let millis = time.u64().is_some_and(|millis| millis > 0 && millis < 253_402_300_800_000);
     Some(time).filter(|time| millis || time.is_time())

@@ -1,5 +1,5 @@
-//! Parts: what messages are made of. Each is a document of its own in storage and in what a run prints, and an element of
-//! its message in an export.
+//! Parts of messages. A part is a separate document in storage and in the output of a run, and an element of its
+//! message in an export.
 
 use super::{moment, tool};
 use crate::error::Code;
@@ -13,7 +13,7 @@ use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 use crate::wire::media::from_data_url;
 
-/// The members that most parts have.
+/// Members common to most parts.
 pub(super) struct PartMembers<'t> {
     pub(super) root: Val<'t>,
     pub(super) kind: Option<Val<'t>>,
@@ -23,7 +23,7 @@ pub(super) struct PartMembers<'t> {
     pub(super) time: Option<Val<'t>>,
     pub(super) state: Option<Val<'t>>,
     pub(super) url: Option<Val<'t>>,
-    /// It is not for the model, or not the author's own.
+    /// Set if the text is not for the model, or not typed by the author.
     pub(super) aside: Option<Val<'t>>,
 }
 
@@ -48,12 +48,12 @@ impl<'t> PartMembers<'t> {
         Self { root, kind, id, message, text, time, state, url, aside }
     }
 
-    /// When it began.
+    /// The start time of the part.
     fn start(&self) -> Option<Val<'t>> {
         self.time.and_then(|time| time.get("start")).and_then(moment)
     }
 
-    /// What it is.
+    /// The sort of the part.
     pub(super) fn sort(&self) -> Sort {
         match self.kind.word() {
             "text" if self.text.is_some() => Sort::Text,
@@ -67,7 +67,7 @@ impl<'t> PartMembers<'t> {
         }
     }
 
-    /// Whose words it holds, if not its author's.
+    /// The origin of the text, if the author did not write it.
     fn origin(&self) -> Option<Origin> {
         self.aside.map(|aside| {
             aside.note(Field::ItemOrigin);
@@ -75,30 +75,30 @@ impl<'t> PartMembers<'t> {
         })
     }
 
-    /// The tag that says what it is.
+    /// Notes the tag with the part's type.
     fn note_kind(&self) {
         self.kind.note_text(Field::Structure);
     }
 }
 
-/// What a part is, in as much as it is read in a way of its own.
+/// The sorts of parts that are read differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Text,
     Reasoning,
     Tool,
     File,
-    /// A call of the model failed, and is made again.
+    /// A model call failed and is retried.
     Retry,
     Compaction,
-    /// A call of the model begins or ends.
+    /// A model call starts or ends.
     Step,
-    /// Anything else, known or not: a notice.
+    /// Any other part, known or not: a notice.
     Other,
 }
 
 impl Sort {
-    /// Who speaks in a message that begins with such a part: what a model says begins with a step.
+    /// The author of a message that starts with this part: a model's message starts with a step.
     pub(super) const fn first_author(self, part: &str) -> Author {
         match (self, part.as_bytes()) {
             (Sort::Text | Sort::File | Sort::Compaction, _) => Author::User,
@@ -115,7 +115,7 @@ pub(super) fn report_unreadable(document: Val<'_>, out: &mut Events<'_>) {
     }
 }
 
-/// Reads a part that is a document of its own. `said` is when a run printed it.
+/// Reads a part that is a separate document. `said` is the time a run printed it.
 pub(super) fn read_alone<'t>(
     part: &PartMembers<'t>,
     author: Author,
@@ -125,7 +125,7 @@ pub(super) fn read_alone<'t>(
     let begin = |head: &mut ItemHead<'t>| {
         head.native_id = part.id.take_text(Field::ItemId);
         head.parent = part.message.take_text(Field::ItemParent);
-        // When the tool began is when its part was said.
+        // The time of a tool part is the start of its tool.
         let start = if part.sort() == Sort::Tool { tool::start(part) } else { part.start() };
         let time = start.or_else(|| said.and_then(moment));
         head.time = time.map(|time| time.take(Field::ItemTime));
@@ -170,7 +170,7 @@ pub(super) fn read_alone<'t>(
     }
 }
 
-/// Reads a part as one of a message. `split` says that the message has words of its author beside those of the program.
+/// Reads a part within its message. `split` marks a message with both typed and injected text.
 pub(super) fn read_within(
     part: &PartMembers<'_>,
     number: u32,
@@ -203,7 +203,8 @@ pub(super) fn read_within(
             part.note_kind();
             tool::read(part, item, part.id, tool::start(part), out);
         }
-        // Steps are where the message begins and ends, and say again what it says; what happened has been said.
+        // Steps mark the start and end of the message and repeat its values; retries and compactions were emitted as
+        // events.
         Sort::Step | Sort::Retry | Sort::Compaction => part.note_kind(),
         Sort::Other => {
             report_unreadable(part.root, out);
@@ -216,7 +217,7 @@ pub(super) fn read_within(
     }
 }
 
-/// Says what happened, of parts that are no words.
+/// Emits the event of a retry or compaction part.
 pub(super) fn read_event(part: &PartMembers<'_>, out: &mut Events<'_>) {
     part.note_kind();
     if part.sort() == Sort::Compaction {
@@ -232,7 +233,7 @@ pub(super) fn read_event(part: &PartMembers<'_>, out: &mut Events<'_>) {
     }
 }
 
-/// What an `error` says: its name, and in `data` all else.
+/// Parses an `error`: its name, and the details in `data`.
 pub(super) fn failure(error: Option<Val<'_>>) -> Failure<'_> {
     const WANTED: WantedNames<3> = WantedNames::new(["message", "statusCode", "isRetryable"]);
     let code = error.and_then(|error| error.note_str("name", Field::ErrorCode));
@@ -255,7 +256,7 @@ const FAILURES: Words<FailureClass> = Words(&[
     (FailureClass::ContextTooLong, "ContextOverflowError"),
 ]);
 
-/// The text or media of a part, as that part of an item.
+/// Emits the text or media of a part as part `number` of the item.
 fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut Events<'_>) {
     if part.sort() == Sort::File {
         if let Some(media) = media(part.root, part.url, Of::Message) {
@@ -266,13 +267,13 @@ fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut Eve
     }
 }
 
-/// What a `file` part or an attachment shows.
+/// The media of a `file` part or an attachment.
 pub(super) fn media<'t>(file: Val<'t>, url: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
     let [mime, name] = file.get_all(["mime", "filename"]);
     let mime = mime.filter(|mime| mime.kind() == Kind::String);
     let url = url?;
     let mut media = match from_data_url(Some(url).word()) {
-        // The type stands in both places; a hole can only be filled if it is the same.
+        // The media type is in both places; a hole can be filled only if both are equal.
         Some(media) if mime.and_then(|mime| mime.str()) == media.media_type => {
             url.take(of.media());
             media
@@ -295,7 +296,8 @@ fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut Events<'_>) {
         out.delta(item, 0, Part::Text(text));
     }
     if let Some((provider, kind, value)) = state(part.root) {
-        // A provider that we do not know has no place of its own where its state could be put back.
+        // The writer restores state only at the paths of known providers, so state of other providers is noted, not
+        // taken.
         let known = PROVIDERS.iter().any(|known| provider.is(known));
         let value = if known { value.take_text(kind.field()) } else { value.note_text(kind.field()) };
         if let Some(value) = value {
@@ -305,10 +307,10 @@ fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Providers whose state is put back where it was.
+/// Providers whose state can be restored in place.
 pub(super) const PROVIDERS: [&str; 3] = ["anthropic", "openai", "google"];
 
-/// The names of state in the metadata of reasoning.
+/// Member names of opaque state in the metadata of reasoning.
 pub(super) const STATES: [(&str, OpaqueKind); 4] = [
     ("signature", OpaqueKind::Signature),
     ("thoughtSignature", OpaqueKind::Signature),
@@ -316,7 +318,7 @@ pub(super) const STATES: [(&str, OpaqueKind); 4] = [
     ("redactedData", OpaqueKind::Encrypted),
 ];
 
-/// State that only its issuer can read, with the provider that `metadata` names.
+/// Opaque state, with the provider that `metadata` names.
 pub(super) fn state(part: Val<'_>) -> Option<(Str<'_>, OpaqueKind, Val<'_>)> {
     let metadata = part.get("metadata")?;
     metadata.members().find_map(|(provider, state)| {
@@ -327,7 +329,7 @@ pub(super) fn state(part: Val<'_>) -> Option<(Str<'_>, OpaqueKind, Val<'_>)> {
     })
 }
 
-/// A notice, named by the type of the part. A name like that of an author would make it look like words.
+/// The head of a notice, named by the part's type. A name equal to an author would make the notice a message.
 fn notice_head<'t>(part: &PartMembers<'t>, out: &mut Events<'_>) -> ItemHead<'t> {
     let kind = part.kind.filter(|kind| !kind.is("system") && !kind.is("developer"));
     let event_type = kind.note_text(Field::NoticeType);
@@ -338,7 +340,7 @@ fn notice_head<'t>(part: &PartMembers<'t>, out: &mut Events<'_>) -> ItemHead<'t>
     head
 }
 
-/// What is known of notices beyond their name. It stays in its place, too.
+/// The content of a notice, where the type is known. The value also remains in place.
 fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut Events<'_>) {
     let name = match part.kind.word() {
         "patch" => {
@@ -353,7 +355,7 @@ fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut Events<'_>) {
         }
         "subtask" => "prompt",
         "agent" => "name",
-        // A type that we do not know may have words.
+        // An unknown type may have text.
         _ => "text",
     };
     if let Some(text) = part.root.note_str(name, Field::NoticeText) {

@@ -1,5 +1,5 @@
-//! Documents to events. Storage is read part by part: a part stands before its message, so each is an entry of its own that
-//! names its message as its parent. An export has messages with their parts in them.
+//! Documents to events. In storage a part precedes its message, so each part becomes an item of its own with the
+//! message as its parent. An export has messages with their parts.
 
 use super::api_like;
 use super::message::{Answer, MessageMembers};
@@ -18,19 +18,19 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 #[derive(Default)]
 pub(super) struct OpencodeReader {
     session: SessionNews,
-    /// The session at hand has said its name and title.
+    /// Set once the session's own document was read.
     named: bool,
-    /// Who speaks in messages of the session, as their first parts or they themselves told.
+    /// Authors of messages, from the first part or from the message itself.
     authors: Remembered<Author>,
-    /// The first message that was taken back, as the session tells.
+    /// The first reverted message, from the session's document.
     reverted: Option<String>,
-    /// The last message before that one, while none has been met.
+    /// The last message before the first reverted message.
     last_valid: Option<Str<'static>>,
     met_reverted: bool,
     arguments: SpelledArguments,
 }
 
-/// What a run prints of a session: neither what was asked nor by which model it was answered.
+/// Values that the output of a run lacks.
 const UNPRINTED: &str = "messages of the user, models, sessions of subagents";
 
 impl Reader for OpencodeReader {
@@ -97,7 +97,7 @@ impl Reader for OpencodeReader {
             let named = event_type.note_text(Field::NoticeType);
             let meta = root.get("meta").map(|_| Str::escaped("meta"));
             let mut head = notice_head(named.or(meta), out);
-            // A line that a run printed.
+            // A line printed by a run.
             let time = time.filter(|_| session.is_some()).and_then(moment);
             head.time = time.map(|time| time.take(Field::ItemTime));
             let item = out.start(head);
@@ -111,7 +111,7 @@ impl Reader for OpencodeReader {
 }
 
 impl OpencodeReader {
-    /// The session that a document belongs to. With another one than before, a session begins.
+    /// Enters the session of a document. A different id starts a new session.
     fn enter(&mut self, id: Option<Val<'_>>, out: &mut Events<'_>) {
         let Some(id) = id.note_text(Field::SessionId) else { return };
         let known = self.session.known().id.as_ref();
@@ -128,8 +128,8 @@ impl OpencodeReader {
         self.session.tell(DIALECT.name, Session { unrecorded, ..Session::default() }, out);
     }
 
-    /// A document begins that belongs to no session yet: to the next one, if the one at hand has said its name. Storage is
-    /// copied in the order in which it was written, and a session writes its own document late.
+    /// Starts a document that names no session: it belongs to the next session if the current session's own document
+    /// was read. Storage is copied in the order of writing, and a session writes its own document late.
     fn leave_named(&mut self, out: &mut Events<'_>) {
         if self.named {
             self.session.end(out);
@@ -138,7 +138,7 @@ impl OpencodeReader {
         }
     }
 
-    /// Where a session is shared: its id is the end of the session's. The secret stays where it is.
+    /// Reads the share document of a session: its id is the end of the session's id. The secret is left unclaimed.
     fn share(&mut self, share: Val<'_>, out: &mut Events<'_>) {
         let known = self.session.known().id.as_ref();
         if !known.is_some_and(|known| known.as_escaped().ends_with(share.str_or_empty("id"))) {
@@ -146,7 +146,7 @@ impl OpencodeReader {
         }
     }
 
-    /// What a session says of itself.
+    /// Reads the session's own document.
     fn facts(&mut self, info: Val<'_>, out: &mut Events<'_>) {
         const WANTED: WantedNames<9> = WantedNames::new([
             "parentID",
@@ -186,10 +186,10 @@ impl OpencodeReader {
         self.reverted = reverted.filter(|id| !id.is_empty()).map(str::to_owned);
     }
 
-    /// The beginning of an export, or of a list of messages.
+    /// Reads the start of an export, or of a list of messages.
     fn head(&mut self, head: Val<'_>, out: &mut Events<'_>) {
         if head.kind() == Kind::Array {
-            // Nothing stands around the messages.
+            // A bare list of messages has no members around it.
             self.leave_named(out);
             head.note(Field::Padding);
             return;
@@ -214,19 +214,19 @@ impl OpencodeReader {
         }
     }
 
-    /// The end of an export.
+    /// Reads the end of an export.
     fn tail(&mut self, tail: Val<'_>, out: &mut Events<'_>) {
         if let (true, Some(to)) = (self.met_reverted, self.last_valid.take()) {
             out.event(&Event::Rewound(Rewind { to: Some(to), turns: None }));
         }
         match tail.get("todo").filter(|todo| todo.kind() == Kind::Array) {
             Some(todo) => todos(todo, out),
-            // The line joins the entry before it.
+            // The line joins the preceding entry.
             None => _ = tail.members().next().is_none().then(|| tail.note(Field::Padding)),
         }
     }
 
-    /// A message, with its parts if they stand in it.
+    /// Reads a message, with its parts if the message holds them.
     fn message(&mut self, info: Val<'_>, parts: Option<Val<'_>>, doc: Val<'_>, out: &mut Events<'_>) {
         let message = MessageMembers::new(info);
         self.enter(message.session, out);
@@ -236,7 +236,7 @@ impl OpencodeReader {
         };
         let id = message.id.word();
         if doc.number() == info.number() {
-            // Its parts were read before, as what their first one told.
+            // The message's parts were read earlier, with the author derived from the first part.
             if self.authors.get(id).is_some_and(|assumed| *assumed != author) {
                 let detail = "parts of this message stood before it and were taken for another's";
                 out.problem(Code::UnknownShape, Some("/role".to_owned()), detail);
@@ -254,7 +254,7 @@ impl OpencodeReader {
         message.read(author, parts, by_agent, out);
     }
 
-    /// A part that is a document of its own.
+    /// Reads a part that is a separate document.
     fn part(&mut self, part: &PartMembers<'_>, out: &mut Events<'_>) {
         let message = part.message.word();
         let author = self.authors.get(message).copied().unwrap_or_else(|| {
@@ -265,7 +265,7 @@ impl OpencodeReader {
         part::read_alone(part, author, None, out);
     }
 
-    /// A line that a run printed: a part of an answer, when it was complete.
+    /// Reads a line printed by a run: a completed part of a response.
     fn printed(
         &mut self,
         session: Option<Val<'_>>,
@@ -288,7 +288,7 @@ impl OpencodeReader {
     }
 }
 
-/// A list that is a document: what is to be done, or what has changed.
+/// Reads a list document: todos, or file changes.
 fn list(list: Val<'_>, out: &mut Events<'_>) {
     let is_diff = list.elements().next().is_some_and(|file| file.has_str("file"));
     if is_diff {
@@ -298,7 +298,7 @@ fn list(list: Val<'_>, out: &mut Events<'_>) {
     }
 }
 
-/// What has changed.
+/// Emits a notice with file changes.
 fn changes(name: Str<'_>, list: Val<'_>, out: &mut Events<'_>) {
     let mut head = notice_head(Some(name), out);
     head.shape = Shape::List;
@@ -316,7 +316,7 @@ fn changes(name: Str<'_>, list: Val<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// What is to be done.
+/// Emits a notice with todos.
 fn todos(list: Val<'_>, out: &mut Events<'_>) {
     let head = notice_head(Some(Str::escaped("todo")), out);
     let item = out.start(head);
@@ -328,7 +328,7 @@ fn notice_head<'t>(event_type: Option<Str<'t>>, out: &mut Events<'_>) -> ItemHea
     out.head(ItemKind::Notice(Notice { event_type }), Author::System)
 }
 
-/// A notice that says no more than its name.
+/// Emits a notice with only a name.
 fn notice(name: Str<'_>, out: &mut Events<'_>) {
     let head = notice_head(Some(name), out);
     let item = out.start(head);

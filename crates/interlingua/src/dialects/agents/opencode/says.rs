@@ -1,4 +1,4 @@
-//! What an export can say of another agent's session. A document that was kept says everything.
+//! Fields that an export built from another agent's session supports. A kept document supports every field.
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};

@@ -1,4 +1,4 @@
-//! Tool parts: a call and its result in one, split.
+//! Tool parts: a part holds a call and its result, and the reader splits it.
 
 use super::moment;
 use super::part::{PartMembers, media};
@@ -10,13 +10,13 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// When the tool began.
+/// The start time of the tool.
 pub(super) fn start<'t>(part: &PartMembers<'t>) -> Option<Val<'t>> {
     part.state?.get("time")?.get("start").and_then(moment)
 }
 
-/// Reads a call and, if the tool has ended, its result, both within a message. `id` and `start` are the part's, unless the
-/// message has them.
+/// Reads a call and, if the tool has ended, its result, both within a message. `id` and `start` are the part's, unless
+/// the message holds them.
 pub(super) fn read(
     part: &PartMembers<'_>,
     within: ItemId,
@@ -49,7 +49,7 @@ pub(super) fn read(
         "completed" => false,
         "error" => true,
         _ => {
-            // It still runs, or waits to: nobody has seen its end.
+            // The tool is still running or pending; the log holds no end.
             let native_status = status.note_text(Field::ItemStatus);
             return out.end(ItemTail { native_status, ..ItemTail::new(item, Status::Interrupted) });
         }
@@ -90,7 +90,7 @@ pub(super) fn read(
         native_status: status.note_text(Field::ItemStatus),
         is_error: Some(failed),
         exit_code,
-        // Both must be there; who did not measure wrote the same twice.
+        // Both times are required, so a source without a measurement repeats the same time.
         duration: times.and_then(|(began, end)| end.checked_sub(began)).filter(|millis| *millis > 0),
         ..ItemTail::new(item, if failed { Status::Failed } else { Status::Completed })
     });
@@ -100,12 +100,12 @@ fn is_text(val: &Val<'_>) -> bool {
     val.kind() == Kind::String
 }
 
-/// Whether an attachment is a file with an address.
+/// Whether an attachment is a file with a URL.
 fn is_file(attachment: &Val<'_>) -> bool {
     attachment.has_str("url")
 }
 
-/// Shows the files that a tool has changed, as its metadata tell: a list, one with its difference, or a path.
+/// Shows the files that a tool changed, from its metadata: a list, a single file with its diff, or a path.
 fn for_each_file<'t>(metadata: Val<'t>, show: &mut dyn FnMut(FileRef<'t>)) {
     const WANTED: WantedNames<5> = WantedNames::new(["files", "filediff", "diff", "filepath", "exists"]);
     let [files, changed, diff, written, existed] = metadata.find(&WANTED);
@@ -132,7 +132,7 @@ fn for_each_file<'t>(metadata: Val<'t>, show: &mut dyn FnMut(FileRef<'t>)) {
         let diff = diff.take_text(Field::FileDiff).or_else(apart);
         return show(FileRef { path, action: Str::escaped("patch"), diff });
     }
-    // Whoever writes a file tells whether there was one.
+    // A tool that writes a file records whether the file existed.
     if let Some(path) = written.filter(|_| existed.is_some()).take_text(Field::FilePath) {
         show(FileRef { path, action: Str::escaped("write"), diff: None });
     }

@@ -1,5 +1,5 @@
-//! Items to documents. A document that was kept comes back byte for byte; a session of another agent becomes an export that
-//! `opencode import` takes.
+//! Items to documents. A kept document is written back byte for byte; another agent's session becomes an export for
+//! `opencode import`.
 
 use super::build::ExportBuilder;
 use super::part::{PROVIDERS, STATES, state};
@@ -43,14 +43,14 @@ impl LogForm for OpencodeForm {
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart, Field::SessionTitle],
         session: &[Field::SessionModel, Field::SessionProvider, Field::SessionCwd, Field::PermissionMode],
         session_ids: SessionIds::PrefixedWord("ses_"),
-        // It goes on with the model of any vendor; this is what all of them take.
+        // OpenCode can continue with any vendor's model; all vendors accept call ids under this rule.
         call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         let mut doc = NativeObject::new();
-        // Documents are told apart as when they are read.
+        // Distinguish documents by the same members as the reader.
         let object = |name| kept.get(name).filter(|val| val.kind() == Kind::Object);
         let has = |name| kept.get(name).is_some();
         if object("info").is_some() {
@@ -117,7 +117,7 @@ const TOOL: usize = 2;
 const FILE: usize = 3;
 const OTHER: usize = 4;
 
-/// What a message says of itself.
+/// The `info` of a message.
 fn info(item: GatheredItem<'_>) -> NativeObject<'_> {
     let ItemHead { native_id, parent, time, model, .. } = item.head();
     let mut created = NativeObject::new();
@@ -158,7 +158,7 @@ fn parts(item: GatheredItem<'_>) -> NativeValue<'_> {
     )
 }
 
-/// A part that is a document of its own.
+/// The values of a part that is a separate document.
 fn part_values<'g>(item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
     let ItemHead { native_id, parent, time, .. } = item.head();
     let mut values = match item.of() {
@@ -214,7 +214,7 @@ fn file<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
     object
 }
 
-/// An address that holds its own bytes.
+/// A data URL.
 pub(super) fn data_url<'g>(kind: &'g Str<'_>, data: &'g Str<'_>) -> NativeValue<'g> {
     let texts = vec![Str::escaped("data:"), kind.reborrow(), Str::escaped(";base64,"), data.reborrow()];
     NativeValue::Joined(texts)
@@ -227,7 +227,7 @@ fn reasoning(item: GatheredItem<'_>) -> NativeObject<'_> {
     object.put_some("id", item.head().native_id.as_ref()).put("time", start);
     if let Some(opaque) = item.opaque() {
         let mut metadata = NativeObject::new();
-        // The hole is in the one place where it stood.
+        // Put the state at every known path; only the path it was taken from has a hole.
         for provider in PROVIDERS {
             let mut values = NativeObject::new();
             for (name, _) in STATES {
@@ -240,7 +240,7 @@ fn reasoning(item: GatheredItem<'_>) -> NativeObject<'_> {
     object
 }
 
-/// The result that follows a call.
+/// The item, if it is a result.
 fn result_of<'g>(content: &GatheredContent<'g>) -> Option<GatheredItem<'g>> {
     match content {
         GatheredContent::Item(inner) if inner.of() == Of::Result => Some(*inner),
@@ -275,7 +275,7 @@ fn tool<'g>(
     object
 }
 
-/// What came of a call.
+/// Adds the result of a call.
 fn put_result<'g>(result: GatheredItem<'g>, state: &mut NativeObject<'g>) {
     let (mut attachments, mut files) = (Vec::new(), Vec::new());
     let mut metadata = NativeObject::new();

@@ -50,8 +50,8 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// How sure it is that a line holds a message of Pi. Droid's lines have the same members around another message: blocks of
-/// Anthropic's API, and no time in milliseconds.
+/// Scores a line with a message. Droid's lines have the same envelope around a different message: blocks of Anthropic's
+/// API, and no time in milliseconds.
 fn message_score(message: Val<'_>, is_linked: bool) -> Option<u32> {
     let foreign = |block: Val<'_>| matches!(block.str_or_empty("type"), "tool_use" | "tool_result");
     let content = message.get("content");
@@ -74,7 +74,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         {
             10
         }
-        // Other trees have such words.
+        // Other tree-shaped logs have lines of the same types.
         "compaction" | "custom" | "label" if is_linked => 4,
         "message" => message_score(line.get("message")?, is_linked)?,
         _ => return None,

@@ -1,4 +1,5 @@
-//! Lines to events. What anyone said is a message or a result; every other line is a notice, whatever its type.
+//! Lines to events. A line with text of a user, model or tool is a message or a result; any other line is a notice,
+//! whatever its type.
 
 use crate::json::Str;
 use crate::log::{CountedLine, SessionNews, words_of_unknown};
@@ -19,7 +20,7 @@ pub(super) struct PiReader {
     counted: CountedLine,
 }
 
-/// The files that calls are about to change, by the call.
+/// The files that calls are about to change, by call id.
 type Changes = Remembered<Str<'static>>;
 
 impl Reader for PiReader {
@@ -43,11 +44,11 @@ impl Reader for PiReader {
                 failed(holder, out);
                 self.said(line, holder, Author::Assistant, None, out);
             }
-            // Newer versions say it in `sections` and leave the content empty.
+            // Newer versions hold the prompt in `sections` and leave the content empty.
             "system" if content.is_some_and(|content| content.text() != "\"\"") => {
                 self.said(line, holder, Author::System, None, out);
             }
-            // What an extension tells the model; a `custom` line, unlike such a message, is the extension's own affair.
+            // An extension's message to the model. A `custom` line without a message is private to the extension.
             "custom_message" | "hookMessage" => {
                 self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
@@ -76,7 +77,7 @@ impl Reader for PiReader {
     }
 
     fn finish(&mut self, out: &mut Events<'_>) {
-        // A file is a tree, and the branch that counts ends with its last line.
+        // A file is a tree, and its active branch ends with the last line.
         if let Some(leaf) = self.leaf.take() {
             let session = Session { leaf: Some(leaf), ..Session::default() };
             self.session.tell(super::DIALECT.name, session, out);
@@ -85,7 +86,7 @@ impl Reader for PiReader {
 }
 
 impl PiReader {
-    /// What lines say about the session.
+    /// Reads the session values of a line.
     fn session(&mut self, line: Val<'_>, kind: &str, out: &mut Events<'_>) {
         let mut session = Session::default();
         match kind {
@@ -98,10 +99,10 @@ impl PiReader {
             }
             "session_info" => session.title = line.note_str("name", Field::SessionTitle),
             "thinking_level_change" => session.effort = line.note_str("thinkingLevel", Field::SessionEffort),
-            // Other lines say nothing of the session itself.
+            // Other lines hold no session values.
             _ => {}
         }
-        // Files of the first versions say it in their head.
+        // Files of the first versions hold the model in their head.
         if matches!(kind, "session" | "model_change") {
             session.model = line.note_str("modelId", Field::SessionModel);
             session.provider = line.note_str("provider", Field::SessionProvider);
@@ -168,7 +169,7 @@ impl PiReader {
         read_content(content, holder, (item, Of::Result), &mut self.changes, out);
         let is_error = holder.take_bool("isError", Field::ResultIsError);
         if let Some(path) = changed.filter(|_| is_error != Some(true)) {
-            // Newer versions have a patch beside the diff that they show.
+            // Newer versions have a patch beside the displayed diff.
             let details = holder.get("details");
             let [patch, shown] = ["patch", "diff"]
                 .map(|name| details.filter(|details| details.has_str(name)).map(|it| (it, name)));
@@ -182,9 +183,9 @@ impl PiReader {
     }
 }
 
-/// What every line says about its item.
+/// Fills the item's head from the line and starts the item.
 fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> ItemId {
-    // The head of the file has the session's id and time.
+    // The id and time of the file's head belong to the session.
     if line.str_or_empty("type") != "session" {
         head.native_id = line.take_str("id", Field::ItemId);
         head.parent = line.take_str("parentId", Field::ItemParent);
@@ -193,7 +194,8 @@ fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> Ite
     out.start(head)
 }
 
-/// A line that is no part of the conversation, named by its type; of a message, by its role, which is no author here.
+/// A notice for a line outside the conversation, named by the line's type; for a message, by its role, which is not an
+/// author.
 fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
     let role = holder.get("role").filter(|role| !role.is("system"));
     let role = role.and_then(|role| role.note_text(Field::NoticeType));
@@ -201,7 +203,7 @@ fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
     let event_type = line.note_str("type", tag);
     let head = out.head(ItemKind::Notice(Notice { event_type: role.or(event_type) }), Author::System);
     let item = begin(head, line, out);
-    // Beside the types that we know, those of extensions and of later versions.
+    // Unknown types come from extensions and later versions, and may have text.
     let words = if is_silent(line) { None } else { words_of_unknown(holder) };
     if let Some(words) = words {
         out.delta(item, 0, Part::Text(words));
@@ -209,7 +211,7 @@ fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-/// Whether a line has no words of its own.
+/// Whether a line of this type has no text.
 fn is_silent(line: Val<'_>) -> bool {
     matches!(
         line.str_or_empty("type"),
@@ -217,14 +219,14 @@ fn is_silent(line: Val<'_>) -> bool {
     )
 }
 
-/// The tags that tell who speaks.
+/// Notes the tags that give the author.
 fn note_author(line: Val<'_>, holder: Val<'_>) {
     line.note_str("type", Field::ItemAuthor);
     holder.note_str("role", Field::ItemAuthor);
 }
 
-/// Whether a message tells how its answer came about. Pi must have counts: in a message of another agent they are all zero,
-/// and why it stopped is only what such a message must have, too.
+/// Whether a message holds real usage. Pi requires counts, so a message built from another agent's session has zeros,
+/// and its stop reason is a filler as well.
 fn is_told(usage: Val<'_>, message: Val<'_>) -> bool {
     let counts =
         ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| usage.get(name));
@@ -240,7 +242,7 @@ const STOPS: Words<StopClass> = Words(&[
     (StopClass::Cancelled, "aborted"),
 ]);
 
-/// The answer failed: why stands beside what there is of it.
+/// Emits the error of a failed response, which is beside its partial content.
 fn failed(message: Val<'_>, out: &mut Events<'_>) {
     if let Some(text) = message.note_str("errorMessage", Field::ErrorMessage) {
         let class = FailureClass::Other;
@@ -255,7 +257,7 @@ fn failed(message: Val<'_>, out: &mut Events<'_>) {
     }
 }
 
-/// The conversation was compacted; the summary is a message of its own.
+/// Emits the compaction; the summary is a message of its own.
 fn compacted(holder: Val<'_>, out: &mut Events<'_>) {
     out.event(&Event::Compacted(Compaction {
         before: holder.note_u64("tokensBefore", Field::CompactionBefore),
@@ -264,7 +266,7 @@ fn compacted(holder: Val<'_>, out: &mut Events<'_>) {
     }));
 }
 
-/// A message of the user that stands in members of its own: a summary, or a command of the person and what it printed.
+/// Emits a user message from named members: a summary, or a user's command and its output.
 fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &mut Events<'_>) {
     note_author(line, holder);
     let mut head = out.head(ItemKind::Message, Author::User);
@@ -279,7 +281,7 @@ fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &m
     out.complete(item);
 }
 
-/// Reads a string, or blocks. Unknown blocks without words stay where they are.
+/// Reads a string, or blocks. Unknown blocks without text are left unclaimed.
 fn read_content(
     content: Option<Val<'_>>,
     message: Val<'_>,
@@ -307,7 +309,7 @@ fn read_content(
                 out.within(block, |out| call(block, message, item, changes, out));
                 None
             }
-            // Words are words, whatever their block is called.
+            // Read the text of any block type.
             _ => {
                 if let Some(text) = block.take_str("text", of.text()) {
                     out.within(block, |out| out.delta(item, number as u32, Part::Text(text)));
@@ -328,7 +330,7 @@ fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'
     let item = out.start(head);
     let redacted = block.get("redacted").filter(|redacted| redacted.bool() == Some(true));
     let kind = if let Some(redacted) = redacted {
-        // Its text only says that there is none.
+        // The text of a redacted block is a placeholder.
         redacted.note(Field::Structure);
         OpaqueKind::Encrypted
     } else {
@@ -347,7 +349,7 @@ fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes,
     if matches!(block.str_or_empty("name"), "edit" | "write")
         && let Some(path) = block.get("arguments").and_then(|arguments| arguments.get("path")?.str())
     {
-        // What is forgotten for it was never answered.
+        // A call displaced from the bounded memory never had a result.
         let _ = changes.insert(block.str_or_empty("id"), path.into_owned());
     }
     let call = ToolCall {
@@ -368,8 +370,8 @@ fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes,
     out.complete(item);
 }
 
-/// State of the provider that the message names. With OpenAI's it is a whole item as JSON, and with many others the name
-/// of the member that the thinking came in: both mean nothing to anyone but Pi, and stay where they are.
+/// Opaque state of the message's provider. For OpenAI the value is a whole item as JSON, and for many others the name
+/// of the member that held the thinking: only Pi uses these values, so they are left unclaimed.
 fn opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind, message: Val<'t>) -> Option<Opaque<'t>> {
     let text = block.str_or_empty(name);
     let is_state = !(text.is_empty() || text.starts_with('{') || text.starts_with("reasoning"));
@@ -379,7 +381,7 @@ fn opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind, message: Val<'t>) ->
     Some(Opaque { kind, issuer, value: value.take_text(kind.field())? })
 }
 
-/// Who issued the state in a message.
+/// The issuer of a message's opaque state.
 pub(super) fn issuer(message: Val<'_>) -> Str<'_> {
     message.get("provider").and_then(|provider| provider.str()).unwrap_or(Str::escaped("unknown"))
 }

@@ -1,4 +1,4 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes a file that Pi opens.
+//! Items to lines. A kept line is written back byte for byte; another agent's session becomes a file that Pi opens.
 
 use super::read;
 use crate::json::{Raw, Str};
@@ -19,19 +19,19 @@ impl LogForm for PiForm {
     const RULES: LogRules = LogRules {
         dialect: super::DIALECT.name,
         issuer: issuers::ANTHROPIC,
-        // A `compaction` line would hide from Pi all that stands before it: a summary is a message.
+        // A `compaction` line would hide all earlier lines from Pi, so a summary is written as a message.
         origins: &[Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // An answer that follows a call means to Pi that nobody will answer the call.
+        // For Pi, a response after a call means that the call will have no result.
         calls_together: true,
         chained: true,
-        // The program follows one chain, from the last line.
+        // Pi follows a single chain, from the last line.
         one_agent: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart],
         session: &[Field::SessionModel, Field::SessionProvider],
         session_ids: SessionIds::Uuid,
-        // It goes on with the model of any vendor; this is what all of them take.
+        // Pi can continue with any vendor's model; all vendors accept call ids under this rule.
         call_ids: NameRule::TOOL,
         ..LogRules::NOTHING
     };
@@ -52,7 +52,7 @@ impl LogForm for PiForm {
                 .find_map(|part| if let Part::File(file) = part { file.diff.as_ref() } else { None });
             if let Some(diff) = diff {
                 let mut details = NativeObject::new();
-                // Only one of them was taken.
+                // Only one of the two members was taken.
                 details.put("patch", diff).put("diff", diff);
                 values.put("details", details);
             }
@@ -91,7 +91,7 @@ impl LogForm for PiForm {
             head.put("version", Raw::new("3")).put("id", id).put("timestamp", start).put("cwd", cwd);
             log.write(head);
         }
-        // Results that stand in a message are lines of their own here, before what the user says beside them.
+        // Results within a message become lines of their own, before the user's text.
         let blocks = blocks_of(item, Some(log));
         let mut lines = Vec::new();
         for content in item.blocks() {
@@ -116,7 +116,7 @@ impl LogForm for PiForm {
     }
 }
 
-/// The type of the line for a message, and what it has.
+/// The type and the members of a message line.
 fn message<'g>(
     item: GatheredItem<'g>,
     blocks: Vec<NativeObject<'g>>,
@@ -166,7 +166,7 @@ fn answer<'g>(
 ) -> NativeObject<'g> {
     let has = |name| blocks.iter().any(|block| block.get(name).is_some());
     let stop = if has("arguments") { "toolUse" } else { "stop" };
-    // Pi gives a signature back to the provider that the message names, and to no other.
+    // Pi sends a signature back only to the provider that the message names.
     let known = log.known(Field::SessionProvider);
     let provider = if has("thinkingSignature") && known.is_none_or(|known| known.as_str() != ANTHROPIC) {
         Raw::new(ANTHROPIC)
@@ -185,10 +185,10 @@ fn answer<'g>(
 
 const ANTHROPIC: &str = "\"anthropic\"";
 
-/// Pi adds up the usage of every answer, and stops at one that has none.
+/// Pi adds up the usage of every response, and stops at a response without usage.
 const UNCOUNTED: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The blocks of an item in a kept line, or in one that is built. Results are lines of their own.
+/// The blocks of an item, for a kept line or for a built line. Results are lines of their own.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let block = |content| match content {
         GatheredContent::Part(part) => part_block(part),

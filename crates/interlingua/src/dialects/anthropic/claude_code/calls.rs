@@ -1,4 +1,4 @@
-//! What is remembered of calls: which tool was called, and which call started which subagent. All of it is bounded.
+//! Bounded memory of calls: the tool of each call, and the call that started each subagent.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
@@ -7,7 +7,7 @@ use crate::json::Str;
 use crate::ledger::{Identity, TextKey};
 use crate::tape::Val;
 
-/// The tools that were called last: an answer names only its call.
+/// The tools of the latest calls. A result holds only the id of its call.
 #[derive(Default)]
 pub(super) struct CalledTools {
     calls: Vec<(String, String)>,
@@ -17,7 +17,7 @@ pub(super) struct CalledTools {
 impl CalledTools {
     const MOST: usize = 64;
 
-    /// Remembers the calls in that content.
+    /// Remembers the `tool_use` blocks in `content`.
     pub(super) fn remember(&mut self, content: Val<'_>) {
         for block in content.elements() {
             if block.str_or_empty("type") != "tool_use" {
@@ -36,22 +36,22 @@ impl CalledTools {
         }
     }
 
-    /// The tool that the call of that id asked for.
+    /// The tool of the call with this id.
     pub(super) fn name_of(&self, call: &Str<'_>) -> Option<&str> {
         let found = self.calls.iter().find(|(known, _)| known == call.as_escaped());
         found.map(|(_, name)| name.as_str()).filter(|name| !name.is_empty())
     }
 }
 
-/// The subagents that were heard of.
+/// The subagents seen so far.
 #[derive(Default)]
 pub(super) struct Agents {
-    /// Each with the call that started it.
+    /// Agent id and id of the call that started the agent.
     calls: Vec<(String, String)>,
     next: usize,
     /// The call that started the subagent whose log follows.
     announced: Option<String>,
-    /// Keys of the messages of subagents: a progress report may repeat a message.
+    /// Keys of the subagents' messages already emitted: a progress report may repeat a message.
     told: HashSet<u128, BuildHasherDefault<Identity>>,
 }
 
@@ -59,7 +59,7 @@ impl Agents {
     const MOST: usize = 256;
     const MOST_TOLD: usize = 1 << 16;
 
-    /// A line tells which call started a subagent.
+    /// Stores the call that started a subagent.
     pub(super) fn started(&mut self, agent: &Str<'_>, call: &Str<'_>) {
         if self.call_of(agent) == Some(call.as_escaped()) {
             return;
@@ -72,12 +72,12 @@ impl Agents {
         self.next = (self.next + 1) % Self::MOST;
     }
 
-    /// The log of a subagent follows that was started by this call.
+    /// The log of a subagent follows; `call` started that subagent.
     pub(super) fn announce(&mut self, call: &Str<'_>) {
         self.announced = Some(call.as_escaped().to_owned());
     }
 
-    /// A subagent speaks. Returns the call that started it, if that is known.
+    /// A line of this subagent was read. Returns the call that started the subagent, if known.
     pub(super) fn heard_of(&mut self, agent: &Str<'_>) -> Option<&str> {
         if self.call_of(agent).is_none()
             && let Some(call) = self.announced.take()
@@ -87,13 +87,14 @@ impl Agents {
         self.call_of(agent)
     }
 
-    /// The call that started it, if that is known.
+    /// The call that started the subagent, if known.
     fn call_of(&self, agent: &Str<'_>) -> Option<&str> {
         let found = self.calls.iter().rev().find(|(known, _)| known == agent.as_escaped());
         found.map(|(_, call)| call.as_str())
     }
 
-    /// A subagent said that. Returns whether it was told before: by the id of its line, or by its response and content.
+    /// Records a subagent's message. Returns whether the message was seen before, by the id of its line or by its
+    /// response and content.
     pub(super) fn told(&mut self, id: Option<Val<'_>>, response: Option<Val<'_>>, content: Val<'_>) -> bool {
         let key = |tag, texts: [Option<Val<'_>>; 2]| {
             let mut key = TextKey::default();

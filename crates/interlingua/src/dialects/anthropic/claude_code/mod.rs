@@ -70,7 +70,7 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// Whether a document is the small one beside the log of a subagent (`agent-….meta.json`).
+/// Whether a document is the metadata file beside a subagent's log (`agent-….meta.json`).
 fn is_agent_meta(doc: Val<'_>) -> bool {
     let [kind, agent, call] = doc.get_all(["type", "agentType", "toolUseId"]);
     kind.is_none()
@@ -78,7 +78,7 @@ fn is_agent_meta(doc: Val<'_>) -> bool {
         && call.is_some_and(|call| call.kind() == Kind::String)
 }
 
-/// Whether a line is of the journal beside the logs of a workflow's agents (`workflows/…/journal.jsonl`).
+/// Whether a line belongs to the journal beside the logs of a workflow's agents (`workflows/…/journal.jsonl`).
 fn is_journal(line: Val<'_>) -> bool {
     let [kind, key, agent] = line.get_all(["type", "key", "agentId"]);
     kind.is_some_and(|kind| kind.is("started") || kind.is("result")) && key.is_some() && agent.is_some()
@@ -91,8 +91,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     }
     let kind = line.get("type")?.str()?;
     let word = kind.as_escaped();
-    // Live output has `session_id` where the log has `sessionId`; Qwen Code's log has `parts` where this has `content`, and
-    // a payload on lines without a message; Copilot's ends with the exit code.
+    // Live output has `session_id`, the log has `sessionId`. Qwen Code's log has `parts` in place of `content`, and a
+    // payload on lines without a message. Copilot's log ends with the exit code.
     let foreign = ["session_id", "systemPayload", "toolCallResult", "provenance", "exitCode"];
     let message = line.get("message");
     let is_qwen = word == "tool_result" || message.is_some_and(|message| message.get("parts").is_some());
@@ -111,21 +111,21 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
             match () {
                 () if line.has_str("sessionId") => 6,
                 () if blocks.is_some_and(|blocks| blocks.elements().any(is_own)) => 4,
-                // Others have such lines, too.
+                // Logs of other agents have similar lines.
                 () => 2,
             }
         }
         word if line.has_str("sessionId") && BESIDE.contains(&word) => 6,
         "summary" if line.has_str("summary") && line.has_str("leafUuid") => 6,
         "file-history-snapshot" if line.has_kind("snapshot", Kind::Object) => 6,
-        // It has lines of ever more types.
+        // New versions keep adding line types.
         _ if line.has_str("sessionId") => 1,
         _ => return None,
     };
     Some((Role::Log, score))
 }
 
-/// Types of lines that are no part of the conversation, with the id of the session.
+/// Types of lines outside the conversation that hold the session's id.
 const BESIDE: [&str; 16] = [
     "queue-operation",
     "last-prompt",

@@ -1,8 +1,8 @@
-//! Lines that are no messages: what subagents and tools report on their way, attachments, what the program says of itself.
+//! Lines outside the conversation: progress of subagents and tools, attachments, and lines about the program itself.
 //!
-//! A notice is named by the innermost word that says what it is. What it tells is its data: the object that holds it
-//! (taken whole), or members of the line put together. Which types are understood stands in the lists below; of a type
-//! that is not there the words are told, if it has any, and the rest of its line is kept.
+//! A notice is named by the line's innermost type. Its data is the object that holds the details, taken whole, or an
+//! object built from members of the line. The lists below hold the known types. For an unknown type the notice holds
+//! the line's text, if any; the other members remain in the kept line.
 
 use super::origin;
 use super::read::{ClaudeLine, ClaudeReader, ResponseOfLine, begin};
@@ -17,20 +17,20 @@ use crate::model::{
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What a notice tells.
+/// The content of a notice.
 #[derive(Default)]
 struct Told<'t> {
     event_type: Option<Str<'t>>,
     text: Option<Str<'t>>,
     data: Option<Raw<'t>>,
-    /// The call it is about.
+    /// The call the notice is about.
     parent_call: Option<Str<'t>>,
-    /// The agent that it is about.
+    /// The agent the notice is about.
     agent: Option<Str<'t>>,
 }
 
 impl ClaudeReader {
-    /// Reads a line that is no message of the conversation itself.
+    /// Reads a line that is not a message of the main conversation.
     pub(super) fn notice(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         match line.kind.word() {
             "progress" => self.progress(line, out),
@@ -61,7 +61,7 @@ impl ClaudeReader {
         self.call = call;
     }
 
-    /// What a tool or a subagent reports before it is done.
+    /// A progress line of a running tool or subagent.
     fn progress(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         let data = line.root.get("data").filter(|data| data.kind() == Kind::Object);
         if let Some(data) = data
@@ -85,7 +85,8 @@ impl ClaudeReader {
         self.say(line, told, out);
     }
 
-    /// A whole message of a subagent in a report on its way. Returns whether it is one that is told for the first time.
+    /// Reads a subagent's message from a progress line. Returns `true` if the line holds a message and the message is
+    /// new.
     fn agent_said(&mut self, line: &ClaudeLine<'_>, data: Val<'_>, out: &mut Events<'_>) -> bool {
         const DATA: WantedNames<3> = WantedNames::new(["type", "message", "agentId"]);
         const WRAPPED: WantedNames<6> =
@@ -122,7 +123,7 @@ impl ClaudeReader {
         if speaker == Author::User
             && let Some(text) = origin::first_text(content)
         {
-            // What a subagent is told, another agent wrote; the program may put words in, too.
+            // A subagent's prompt is written by another agent; the program may also inject text.
             head.origin = Some(origin::of_text(text).unwrap_or(Origin::Agent));
         }
         let results = ResultsOfLine { beside, decision: None };
@@ -143,7 +144,7 @@ impl ClaudeReader {
         }
         let mut known = ATTACHMENTS.contains(&name) || name.starts_with("hook_");
         if let Some(attachment) = attachment.filter(|_| name == "prompt_snapshot") {
-            // Each request has one; only what is new is told.
+            // Every request has a prompt snapshot; emit only changes.
             known = self.prompt != attachment.text();
             if known {
                 attachment.text().clone_into(&mut self.prompt);
@@ -162,8 +163,8 @@ impl ClaudeReader {
         self.say(line, told, out);
     }
 
-    /// What was typed while the agent was busy, or came from elsewhere, stands in no `user` line but in an attachment.
-    /// Returns whether it does.
+    /// Reads a prompt that was queued while the agent was busy, or that came from elsewhere: the log holds it as an
+    /// attachment and not as a `user` line. Returns whether the attachment is a prompt.
     fn queued(&mut self, line: &ClaudeLine<'_>, attachment: Val<'_>, out: &mut Events<'_>) -> bool {
         const WANTED: WantedNames<4> = WantedNames::new(["type", "origin", "prompt", "commandMode"]);
         let [kind, from, prompt, mode] = attachment.find(&WANTED);
@@ -174,7 +175,7 @@ impl ClaudeReader {
         }
         let from = from.and_then(|from| from.get("kind")).and_then(origin::of_kind);
         let origin = from.or_else(|| origin::first_text(prompt).and_then(origin::of_text));
-        // Its mode tells what sort of command it is, where nothing else does.
+        // Without `origin` and a known tag, the mode gives the origin.
         let origin = origin.unwrap_or_else(|| match mode.filter(|mode| mode.is("task-notification")) {
             Some(mode) => {
                 mode.note(Field::ItemOrigin);
@@ -194,7 +195,7 @@ impl ClaudeReader {
         true
     }
 
-    /// What the program says of itself.
+    /// A `system` line: the program reports on itself.
     fn system(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         let subtype = line.root.note_str("subtype", Field::NoticeType);
         line.kind.note_text(if subtype.is_some() { Field::Structure } else { Field::NoticeType });
@@ -219,7 +220,7 @@ impl ClaudeReader {
                 put_together(line.root, attempt, &mut made)
             }
             "compact_boundary" => {
-                // What the person asked to be remembered.
+                // Instructions of the user on what the summary must retain.
                 let metadata = line.root.get("compactMetadata");
                 metadata.and_then(|metadata| put_together(metadata, |name| name == "userContext", &mut made))
             }
@@ -231,7 +232,7 @@ impl ClaudeReader {
         self.made = made;
     }
 
-    /// A line with members of its own.
+    /// A line whose members are at the top level.
     fn bare(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         let name = line.kind.word();
         let event_type = line.kind.note_text(Field::NoticeType);
@@ -254,7 +255,7 @@ impl ClaudeReader {
                 let snapshot = line.root.get("snapshot").filter(|it| it.kind() == Kind::Object);
                 snapshot.map(|snapshot| snapshot.take(Field::NoticeData))
             }
-            // What waited is told where it is said; here stands that it came or went.
+            // The queued text is emitted where it enters the conversation; the notice holds only the operation.
             "queue-operation" => put_together(line.root, |name| name == "operation", &mut made),
             _ if BARE.contains(&name) || is_of_workflow(line) => put_together(line.root, |_| true, &mut made),
             _ => None,
@@ -266,7 +267,7 @@ impl ClaudeReader {
         self.made = made;
     }
 
-    /// The small document beside the log of a subagent.
+    /// The metadata file beside a subagent's log.
     pub(super) fn agent_meta(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         let parent_call = line.root.note_str("toolUseId", Field::SessionParentCall);
         if let Some(call) = &parent_call {
@@ -279,7 +280,7 @@ impl ClaudeReader {
         self.made = made;
     }
 
-    /// A name for the session. What a person called it goes before what the program made up.
+    /// Reads a session title. A title set by the user takes precedence over a generated title.
     fn title(&mut self, kind: &str, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         let (name, by) = match kind {
             "custom-title" => ("customTitle", 3),
@@ -297,7 +298,7 @@ impl ClaudeReader {
     }
 }
 
-/// What progress is known by: of commands, hooks, servers, searches, and of what runs beside.
+/// Known types of progress lines: commands, hooks, servers, searches and background tasks.
 const PROGRESS: &[&str] = &[
     "bash_progress",
     "powershell_progress",
@@ -310,9 +311,9 @@ const PROGRESS: &[&str] = &[
     "workflow_progress",
 ];
 
-/// Attachments whose meaning is known; all that begin with `hook_` are hooks.
+/// Known types of attachments; every type that starts with `hook_` is a hook.
 const ATTACHMENTS: &[&str] = &[
-    // What the model is told of where and what it is.
+    // Context for the model: environment, model, date.
     "environment",
     "model",
     "date",
@@ -325,7 +326,7 @@ const ATTACHMENTS: &[&str] = &[
     "token_usage",
     "budget_usd",
     "context_efficiency",
-    // What it can do.
+    // Tools, agents and skills available to the model.
     "deferred_tools_delta",
     "agent_listing_delta",
     "skill_listing",
@@ -335,7 +336,7 @@ const ATTACHMENTS: &[&str] = &[
     "mcp_resource",
     "command_permissions",
     "agent_mention",
-    // Under which rules.
+    // Modes and rules.
     "auto_mode",
     "auto_mode_exit",
     "plan_mode",
@@ -346,7 +347,7 @@ const ATTACHMENTS: &[&str] = &[
     "ultra_effort_exit",
     "verify_plan_reminder",
     "async_hook_response",
-    // Files, and what became of them.
+    // Files and their changes.
     "file",
     "directory",
     "already_read_file",
@@ -359,7 +360,7 @@ const ATTACHMENTS: &[&str] = &[
     "opened_file_in_ide",
     "selected_lines_in_ide",
     "diagnostics",
-    // What is to be done.
+    // Tasks, team messages and queued commands.
     "todo",
     "todo_reminder",
     "task_reminder",
@@ -372,7 +373,7 @@ const ATTACHMENTS: &[&str] = &[
     "max_turns_reached",
 ];
 
-/// Subtypes of `system` lines whose meaning is known.
+/// Known subtypes of `system` lines.
 const SYSTEM: &[&str] = &[
     "turn_duration",
     "stop_hook_summary",
@@ -387,7 +388,7 @@ const SYSTEM: &[&str] = &[
     "model_refusal_fallback",
 ];
 
-/// Other lines whose meaning is known.
+/// Known types of other lines.
 const BARE: &[&str] = &[
     "cost-state",
     "mode",
@@ -405,7 +406,7 @@ const BARE: &[&str] = &[
     "content-replacement",
 ];
 
-/// Lines whose words are told where they were said, or as the session's title.
+/// Lines whose text is already in a message or in the session's title.
 const REPEATED: &[&str] = &[
     "last-prompt",
     "queue-operation",
@@ -420,12 +421,12 @@ const REPEATED: &[&str] = &[
     "api-request-blob",
 ];
 
-/// Whether a line is of the journal of a workflow: an agent was started, or what came of it.
+/// Whether a line belongs to a workflow's journal: an agent started, or its result.
 fn is_of_workflow(line: &ClaudeLine<'_>) -> bool {
     super::is_journal(line.root)
 }
 
-/// What nearly every line says, and no notice tells again.
+/// Members of nearly every line, left out of a notice's data.
 const ENVELOPE: &[&str] = &[
     "type",
     "subtype",
@@ -448,7 +449,7 @@ const ENVELOPE: &[&str] = &[
     "forkedFrom",
 ];
 
-/// The members of a line that are its own, as one object.
+/// The line's own members as one object.
 fn put_together<'t>(root: Val<'t>, wanted: impl Fn(&str) -> bool, made: &'t mut String) -> Option<Raw<'t>> {
     made.clear();
     for (name, member) in root.members() {
@@ -468,7 +469,7 @@ fn put_together<'t>(root: Val<'t>, wanted: impl Fn(&str) -> bool, made: &'t mut 
     Some(Raw::new(made))
 }
 
-/// Earlier parts of the conversation gave way to less.
+/// A compaction: a summary replaces earlier parts of the conversation.
 fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut Events<'_>) {
     const WANTED: WantedNames<6> = WantedNames::new([
         "trigger",
@@ -494,7 +495,7 @@ fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut Events<'_>) {
     }));
 }
 
-/// A request that failed, and may be tried again.
+/// A request that failed and may be retried.
 fn api_error(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     let error = line.root.get("error").filter(|error| error.kind() == Kind::Object);
     let inside = error.and_then(|error| error.get("error")).filter(|inner| inner.kind() == Kind::Object);
@@ -521,7 +522,7 @@ fn api_error(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     }));
 }
 
-/// After how many milliseconds it is tried again; the program writes them with fractions.
+/// Milliseconds until the retry; the program writes fractions.
 fn retry_after(delay: Val<'_>) -> Option<u64> {
     let number: f64 = delay.text().parse().ok().filter(|number| (0.0..1e12).contains(number))?;
     delay.note(Field::ErrorRetryAfter);

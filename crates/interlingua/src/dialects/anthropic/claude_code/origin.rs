@@ -1,14 +1,14 @@
-//! Whose words a line of the user holds: about a third of them are not a person's.
+//! The origin of a `user` line: about a third of these lines were not typed by a person.
 
 use super::read::ClaudeLine;
 use crate::model::{Field, Origin};
 use crate::tape::{Kind, Val};
 
-/// Whose words they are.
+/// The origin of a message's text.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WhoseWords {
     pub(super) origin: Option<Origin>,
-    /// They say that a person stopped the agent.
+    /// Set if the text reports that the user interrupted the agent.
     pub(super) interrupts: bool,
 }
 
@@ -18,7 +18,7 @@ impl WhoseWords {
     }
 }
 
-/// Whose words a line holds.
+/// The origin of a line.
 pub(super) fn of_line(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> WhoseWords {
     let text = content.and_then(first_text);
     let interrupts = text.is_some_and(|text| text.starts_with(INTERRUPTED));
@@ -46,11 +46,11 @@ pub(super) fn of_line(line: &ClaudeLine<'_>, content: Option<Val<'_>>) -> WhoseW
         }
         return WhoseWords::of(Origin::Own);
     }
-    // A chain of a subagent begins with the prompt that another agent wrote.
+    // A subagent's chain starts with a prompt written by another agent.
     if line.begins_chain() { WhoseWords::of(Origin::Agent) } else { WhoseWords::default() }
 }
 
-/// Whose words the program calls so: those that it does not say are a person's are not.
+/// The origin for an `origin.kind`: any kind but `human` was not typed by a person.
 pub(super) fn of_kind(kind: Val<'_>) -> Option<Origin> {
     let word = kind.str()?;
     let origin = match word.as_escaped() {
@@ -63,7 +63,7 @@ pub(super) fn of_kind(kind: Val<'_>) -> Option<Origin> {
     Some(origin)
 }
 
-/// Whose words a text is that begins so, if that shows.
+/// The origin of a text, if its first characters show it.
 pub(super) fn of_text(text: &str) -> Option<Origin> {
     BEGINNINGS.iter().find(|(begin, _)| text.starts_with(begin)).map(|(_, origin)| *origin)
 }
@@ -82,7 +82,7 @@ pub(super) fn first_text(content: Val<'_>) -> Option<&str> {
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// What texts begin with that no person typed.
+/// Prefixes of texts that no person typed.
 const BEGINNINGS: &[(&str, Origin)] = &[
     ("<command-name>", Origin::Command),
     ("<command-message>", Origin::Command),

@@ -1,5 +1,5 @@
-//! Lines to events. A `user` or `assistant` line is a message, and so is what a subagent reports on its way; every other
-//! line is a notice, whatever its type.
+//! Lines to events. A `user` or `assistant` line is a message, and so is a subagent's message in a progress line. Every
+//! other line is a notice, whatever its type.
 
 use super::calls::{Agents, CalledTools};
 use super::origin::{self, WhoseWords};
@@ -17,23 +17,23 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 #[derive(Default)]
 pub(super) struct ClaudeReader {
     pub(super) session: SessionNews,
-    /// What was last called the session's title, and by whom.
+    /// Precedence of the title seen last (see `title`).
     pub(super) titled_by: u8,
-    /// The id of the last line of the conversation itself.
+    /// The id of the last line of the main conversation.
     pub(super) leaf: String,
     pub(super) agents: Agents,
     tools: CalledTools,
-    /// A model has said something.
+    /// Set after the first message of a model.
     answered: bool,
-    /// The system prompt that was told last.
+    /// The last system prompt emitted.
     pub(super) prompt: String,
-    /// What is put together from several leaves of a line.
+    /// Buffer for values built from several leaves of a line.
     pub(super) made: String,
-    /// The call that started the subagent of the line at hand.
+    /// The call that started the subagent of the current line.
     pub(super) call: String,
 }
 
-/// A line, with the members that tell what it is and where it stands.
+/// A line with the members that give its type and its position.
 pub(super) struct ClaudeLine<'t> {
     pub(super) root: Val<'t>,
     pub(super) kind: Option<Val<'t>>,
@@ -41,33 +41,33 @@ pub(super) struct ClaudeLine<'t> {
     pub(super) id: Option<Val<'t>>,
     parent: Option<Val<'t>>,
     pub(super) time: Option<Val<'t>>,
-    /// Whether a subagent says it.
+    /// `true` for a subagent's line.
     sidechain: Option<Val<'t>>,
     pub(super) agent: Option<Val<'t>>,
-    /// The call that started the subagent, or that the line is about.
+    /// The call that started the subagent, or the call the line is about.
     pub(super) parent_call: Option<Val<'t>>,
-    /// The session and the message that it was copied from.
+    /// The session and the message the line was copied from.
     forked: Option<Val<'t>>,
-    /// What it repeats about the session.
+    /// Session values repeated on the line.
     session: ToldOfSession<'t>,
-    /// `true`, if a summary stands there for the conversation.
+    /// `true` for the summary of a compacted conversation.
     pub(super) summary: Option<Val<'t>>,
-    /// `true`, if the program says it in the user's name.
+    /// `true` if the program injected the line as the user.
     pub(super) meta: Option<Val<'t>>,
     pub(super) origin: Option<Val<'t>>,
-    /// Details of the result in it.
+    /// Details of the line's tool result.
     result: Option<Val<'t>>,
-    /// Who allowed or refused the call that was answered.
+    /// The permission decision on the call, with its source.
     decision: Option<Val<'t>>,
     pub(super) request: Option<Val<'t>>,
     effort: Option<Val<'t>>,
-    /// `true`, if a person stopped the answer.
+    /// `true` if the user interrupted the response.
     aborted: Option<Val<'t>>,
-    /// `true`, if the program tells that a request failed.
+    /// `true` if the line reports a failed request.
     failed: Option<Val<'t>>,
 }
 
-/// What a line repeats about the session.
+/// Session values repeated on every line.
 struct ToldOfSession<'t> {
     id: Option<Val<'t>>,
     cwd: Option<Val<'t>>,
@@ -120,12 +120,12 @@ impl<'t> ClaudeLine<'t> {
         };
     }
 
-    /// Whether what it used is to be counted: not again what was copied from another session.
+    /// Whether to count the line's usage. Lines copied from another session were counted there.
     pub(super) fn counts(&self) -> bool {
         self.forked.is_none()
     }
 
-    /// Whether it hangs on no other line.
+    /// Whether the line has no parent.
     pub(super) fn begins_chain(&self) -> bool {
         self.parent.is_none_or(|parent| parent.is_null())
     }
@@ -142,7 +142,7 @@ impl Reader for ClaudeReader {
             return self.agent_meta(&line, out);
         }
         let names_session = self.session(&line, out);
-        // Nearly every line names its session; what does not may have strayed in from somewhere else.
+        // Nearly every line holds the session's id; a line without that id may belong to another dialect.
         let known = names_session || super::is_journal(doc.root);
         if !known && !doc.report_foreign(super::DIALECT.name, out) && line.kind.is_none() {
             out.problem(Code::UnknownShape, None, "expected a line with a `type`");
@@ -150,7 +150,7 @@ impl Reader for ClaudeReader {
         let author = match line.kind.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
-            // `api-request-blob` lines have a `message` too: only the type tells.
+            // `api-request-blob` lines have a `message` as well, so only the type identifies a message.
             _ => return self.notice(&line, out),
         };
         match line.message {
@@ -168,7 +168,7 @@ impl Reader for ClaudeReader {
 }
 
 impl ClaudeReader {
-    /// What each line repeats about the session. Returns whether it names it.
+    /// Reads the session values of a line. Returns whether the line holds the session's id.
     fn session(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) -> bool {
         let ToldOfSession { id, cwd, version, branch, mode } = line.session;
         // Outside a repository the branch is empty.
@@ -179,7 +179,7 @@ impl ClaudeReader {
             cli_version: version.note_text(Field::SessionVersion),
             branch: branch.note_text(Field::SessionBranch).filter(is_branch),
             permission_mode: mode.note_text(Field::PermissionMode),
-            // A fork begins with lines of the session it left.
+            // A fork starts with lines copied from its parent session.
             parent: line.forked.and_then(|from| from.get("sessionId")?.str()),
             ..Session::default()
         };
@@ -222,7 +222,7 @@ impl ClaudeReader {
         self.call = call;
     }
 
-    /// Reads a message into an item with that head.
+    /// Reads a message into an item that starts with `head`.
     #[expect(
         clippy::too_many_arguments,
         reason = "what a line says beside its message, each of its own kind"
@@ -248,14 +248,14 @@ impl ClaudeReader {
             "type",
         ]);
         let [role, content, model, usage, id, stop, sequence, tag] = message.find(&WANTED);
-        // The role repeats the type; another one would mean something we do not know.
+        // The role repeats the line's type; a different role is left unclaimed.
         if let Some(role) = role.filter(|role| kind.is_some_and(|kind| role.text() == kind.text())) {
             role.note(Field::ItemAuthor);
         }
         if let Some(tag) = tag.filter(|tag| tag.is("message")) {
             tag.note(Field::Structure);
         }
-        // Claude Code itself speaks where no model does, and that costs nothing.
+        // `<synthetic>` marks text of Claude Code itself, which uses no tokens.
         let made_up = model.word() == "<synthetic>";
         let usage = usage.filter(|usage| usage.kind() == Kind::Object && !made_up && response.counts);
         if let Some(usage) = usage {
@@ -275,7 +275,7 @@ impl ClaudeReader {
             results::read_content(content, results, item, &mut self.agents, &mut self.made, out);
         }
         out.end(ItemTail::new(item, status));
-        // One response may be spread over several lines, each with its usage so far; its id tells them apart.
+        // A response may span several lines, each with the usage so far; the response id joins them.
         if let Some(usage) = usage {
             for nothing in [stop, sequence].into_iter().flatten().filter(Val::is_null) {
                 nothing.note(Field::Structure);
@@ -294,7 +294,7 @@ impl ClaudeReader {
         }
     }
 
-    /// What other models used while the response was made, such as an advisor: the counts of the response do not have it.
+    /// Usage of other models during the response, such as an advisor; the counts of the response exclude this usage.
     fn iterations(
         &mut self,
         usage: Val<'_>,
@@ -309,7 +309,8 @@ impl ClaudeReader {
             let (Some(kind), Some(id)) = (other, id.and_then(|id| id.str())) else { continue };
             kind.note(Field::Structure);
             if !self.answered {
-                // The session is that of the model which asked, though what the other used is told first.
+                // The session's model is the model of the response, even though the other model's usage is emitted
+                // first.
                 let model = model.and_then(|model| model.str());
                 self.session.tell(super::DIALECT.name, Session { model, ..Session::default() }, out);
             }
@@ -326,8 +327,8 @@ impl ClaudeReader {
         }
     }
 
-    /// The call that started the subagent of a line, as an earlier line told; empty if none did. Give it back when the
-    /// line has been said, so that its memory is used again.
+    /// The call that started the subagent of a line, if an earlier line holds it; empty otherwise. Return the string to
+    /// `self.call` after the line, to reuse its memory.
     pub(super) fn call_of(&mut self, line: &ClaudeLine<'_>) -> String {
         let mut call = std::mem::take(&mut self.call);
         call.clear();
@@ -340,7 +341,7 @@ impl ClaudeReader {
     }
 }
 
-/// What every line says about its item. `call` started the subagent that speaks, if it is known.
+/// Fills the item's head from the line. `call` started the subagent, if known.
 pub(super) fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>, call: &'t str) {
     head.native_id = line.id.take_text(Field::ItemId);
     head.parent = line.parent.take_text(Field::ItemParent);
@@ -350,7 +351,7 @@ pub(super) fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>, call: &'
     }
     let Some(sidechain) = line.sidechain else { return };
     if !line.is_sidechain() {
-        // That no subagent speaks.
+        // `false` only marks a line of the main agent.
         if sidechain.bool() == Some(false) {
             sidechain.note(Field::Structure);
         }
@@ -365,15 +366,15 @@ pub(super) fn begin<'t>(head: &mut ItemHead<'t>, line: &ClaudeLine<'t>, call: &'
     head.agent = Some(named.unwrap_or(Str::escaped("sidechain")));
 }
 
-/// What a line says beside its message of the response that the message is of.
+/// Members beside the message that describe its response.
 pub(super) struct ResponseOfLine<'t> {
     pub(super) request: Option<Val<'t>>,
     pub(super) effort: Option<Val<'t>>,
-    /// Whether what it used is to be counted: not again what was copied from another session.
+    /// Whether to count the usage; see [`ClaudeLine::counts`].
     pub(super) counts: bool,
 }
 
-/// Says the failure that a message of the program itself tells of.
+/// Emits the failure reported by a synthetic message.
 fn api_error_message(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
     const WANTED: WantedNames<4> =
         WantedNames::new(["error", "apiErrorStatus", "apiErrorType", "errorDetails"]);
@@ -398,7 +399,7 @@ fn api_error_message(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
         class,
         status,
         code,
-        // What people are told is the text of the message itself.
+        // The message's own text holds the wording for people.
         message: details.note_text(Field::ErrorMessage).or(word).unwrap_or_default(),
         request_id: line.request.note_text(Field::ErrorRequestId),
         retry_after: None,

@@ -1,4 +1,4 @@
-//! What stands beside the results in a line: how a tool ended, which file it changed, who allowed it.
+//! Details beside a line's tool results: how a tool ended, the file it changed, and the permission decision.
 
 use super::calls::{Agents, CalledTools};
 use super::origin::first_text;
@@ -8,12 +8,12 @@ use crate::model::{Decision, Event, Field, FileRef, ItemId, Permission};
 use crate::pipe::Events;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// What a line says beside its message of the results in it.
+/// Members beside the message that describe its tool results.
 #[derive(Default)]
 pub(super) struct ResultsOfLine<'t> {
-    /// Their details: with several results nobody knows whose.
+    /// Details of a result. With several results the line does not show which result they belong to.
     pub(super) beside: Option<Val<'t>>,
-    /// Who allowed or refused the call.
+    /// The permission decision on the call.
     pub(super) decision: Option<Val<'t>>,
 }
 
@@ -21,13 +21,13 @@ fn is_result(block: &Val<'_>) -> bool {
     block.str_or_empty("type") == "tool_result"
 }
 
-/// The only result in a content.
+/// The result, if the content has exactly one.
 fn only_result(content: Val<'_>) -> Option<Val<'_>> {
     let mut results = content.elements().filter(is_result);
     results.next().filter(|_| results.next().is_none())
 }
 
-/// Says who allowed or refused a call, before the line with its result.
+/// Emits the permission decision on a call, before the line with the call's result.
 pub(super) fn decided(
     content: Option<Val<'_>>,
     results: &ResultsOfLine<'_>,
@@ -38,7 +38,7 @@ pub(super) fn decided(
     let Some(call) = result.get("tool_use_id").and_then(|call| call.str()) else { return };
     let Some((answer, by)) = (match results.decision {
         Some(decision) => decision_of(decision),
-        // Older logs tell it by a text alone.
+        // Older logs show a refusal only in the result's text.
         None => is_refused(result).then_some((Decision::Reject(None), None)),
     }) else {
         return;
@@ -55,7 +55,7 @@ pub(super) fn decided(
     }));
 }
 
-/// The answer, and who or what gave it.
+/// The decision and its source.
 fn decision_of(decision: Val<'_>) -> Option<(Decision<'_>, Option<Str<'_>>)> {
     const WANTED: WantedNames<3> = WantedNames::new(["decision", "source", "grantScope"]);
     let [word, source, scope] = decision.find(&WANTED);
@@ -74,13 +74,13 @@ fn decision_of(decision: Val<'_>) -> Option<(Decision<'_>, Option<Str<'_>>)> {
     Some((answer, source.note_text(Field::PermissionBy)))
 }
 
-/// Whether a result says that its call was refused.
+/// Whether a result's text reports that the call was refused.
 fn is_refused(result: Val<'_>) -> bool {
     let text = result.get("content").filter(|_| failed(result)).and_then(first_text);
     text.is_some_and(|text| REFUSED.iter().any(|begin| text.starts_with(begin)))
 }
 
-/// What the results of calls that were refused begin with.
+/// Prefixes of results of refused calls.
 const REFUSED: &[&str] = &[
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
@@ -89,7 +89,7 @@ const REFUSED: &[&str] = &[
     "Claude requested permissions to ",
 ];
 
-/// What the results of calls that were stopped begin with.
+/// Prefixes of results of interrupted calls.
 const STOPPED: &[&str] = &[
     "[Request interrupted by user",
     "<tool_use_error>Cancelled",
@@ -101,7 +101,7 @@ fn failed(result: Val<'_>) -> bool {
     result.get("is_error").and_then(|is_error| is_error.bool()) == Some(true)
 }
 
-/// Reads content; a result has its details beside the message.
+/// Reads content; the details of a result are beside the message.
 pub(super) fn read_content(
     content: Val<'_>,
     results: &ResultsOfLine<'_>,
@@ -124,7 +124,7 @@ pub(super) fn read_content(
     }
 }
 
-/// What is told beside a result.
+/// Members with details of a result.
 const BESIDE: WantedNames<16> = WantedNames::new([
     "durationMs",
     "totalDurationMs",
@@ -160,7 +160,7 @@ fn detail<'t>(
     };
     let Some(beside) = beside else { return detail };
     if beside.kind() != Kind::Object {
-        // It repeats what failed, with a word before it.
+        // The string repeats the failed result's text after `Error: `.
         let repeats =
             |told: &Str<'_>| told.as_escaped().strip_prefix("Error: ").is_some_and(|told| Some(told) == text);
         if beside.str().as_ref().is_some_and(repeats) {
@@ -198,7 +198,7 @@ fn detail<'t>(
     {
         agents.started(agent, &call);
     }
-    // What the tool printed is what the model was told.
+    // The tool's output repeats the text the model received.
     for again in [stdout, text_again].into_iter().flatten() {
         if text.is_some() && first_text(again) == text {
             note_texts(again);
@@ -208,7 +208,7 @@ fn detail<'t>(
     detail
 }
 
-/// Notes a text, or the only one in a list of blocks.
+/// Notes a text, or the first text in a list of blocks.
 fn note_texts(content: Val<'_>) {
     if content.note_text(Field::ResultText).is_none() {
         for block in content.elements().take(1) {
@@ -217,7 +217,7 @@ fn note_texts(content: Val<'_>) {
     }
 }
 
-/// A number of seconds in milliseconds.
+/// Seconds as milliseconds.
 fn milliseconds(seconds: Val<'_>) -> Option<u64> {
     let number: f64 = seconds.text().parse().ok().filter(|number| (0.0..1e12).contains(number))?;
     seconds.note(Field::ResultDuration);
@@ -225,13 +225,13 @@ fn milliseconds(seconds: Val<'_>) -> Option<u64> {
     Some((number * 1000.0).round() as u64)
 }
 
-/// What a command that failed returned: it stands before what the command printed.
+/// The exit code of a failed command, which precedes the command's output.
 fn exit_code(text: &str) -> Option<i64> {
     let code = text.strip_prefix("Exit code ")?;
     code.split('\\').next()?.parse().ok()
 }
 
-/// The file that was read or changed. The changes are written as a unified diff, into `made`.
+/// The file that was read or changed. The changes are written as a unified diff into `made`.
 fn file_of<'t>(members: [Option<Val<'t>>; 6], made: &'t mut String) -> Option<FileRef<'t>> {
     let [kind, path, notebook, hunks, seen, cell] = members;
     if let Some(path) = seen.and_then(|seen| seen.note_str("filePath", Field::FilePath)) {
@@ -246,7 +246,7 @@ fn file_of<'t>(members: [Option<Val<'t>>; 6], made: &'t mut String) -> Option<Fi
     }
     let diff = (!made.is_empty()).then(|| Str::escaped(made));
     let action = match kind.filter(|kind| kind.is("create") || kind.is("update")) {
-        // What is new as a whole is what the call says.
+        // A file written as a whole has no diff; the call holds the text.
         Some(kind) => {
             kind.note(Field::FileAction);
             if kind.is("create") { "write" } else { "patch" }
@@ -257,7 +257,7 @@ fn file_of<'t>(members: [Option<Val<'t>>; 6], made: &'t mut String) -> Option<Fi
     Some(FileRef { path, action: Str::escaped(action), diff })
 }
 
-/// Adds a hunk, still escaped, if it is one.
+/// Appends a hunk, still escaped, if the value is a hunk.
 fn add_hunk(hunk: Val<'_>, diff: &mut String) {
     const WANTED: WantedNames<5> =
         WantedNames::new(["oldStart", "oldLines", "newStart", "newLines", "lines"]);

@@ -1,4 +1,4 @@
-//! What a line of Claude Code can say of another agent's session. A line that was kept says everything.
+//! Fields that a line built from another agent's session supports. A kept line supports every field.
 
 use crate::ledger::Reason;
 use crate::log::{SPOKEN, said_by_kept_frames, said_by_no_log};
@@ -18,7 +18,7 @@ pub(super) const fn says(field: Field) -> Says {
         Field::SessionCwd | Field::SessionBranch => Says::Less("what is said after the last line"),
         Field::PermissionMode => Says::Less("only of lines of the user"),
         Field::SessionModel => Says::Less("said only of assistant lines that name no model themselves"),
-        // A line has the time of its item; when the session began is the time of the first.
+        // A line holds the time of its item; the first line's time is the session's start.
         said_by_kept_frames!()
         | Field::SessionProvider
         | Field::SessionCommit

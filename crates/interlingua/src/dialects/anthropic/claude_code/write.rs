@@ -1,5 +1,5 @@
-//! Items to lines. A line that was kept comes back byte for byte; a session of another agent becomes lines that Claude
-//! Code resumes.
+//! Items to lines. A kept line is written back byte for byte; another agent's session becomes lines that Claude Code
+//! resumes.
 
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
@@ -16,12 +16,13 @@ use crate::tape::Val;
 use crate::wire;
 use crate::wire::backends::NameRule;
 
-/// Claude Code 2.1.197 waits for ever on a line without a version; this is the one whose resume was tried.
+/// Claude Code 2.1.197 hangs on a line without a version; resuming was tested with the version below.
 const VERSION: &str = "2.1.325";
 
 #[derive(Default)]
 pub(super) struct ClaudeForm {
-    /// The `message.id` that assistant lines in a row share: one response, one block a line, as Claude Code writes them.
+    /// The `message.id` shared by consecutive assistant lines: one response, one block a line, as Claude Code writes
+    /// them.
     response: Option<String>,
 }
 
@@ -66,7 +67,7 @@ impl LogForm for ClaudeForm {
             holder.put_some("model", model.as_ref()).put("content", content);
             line.put("message", holder);
         } else if kept.get("data").is_some() {
-            // What a subagent reported on its way.
+            // A subagent's message in a progress line.
             holder.put_some("model", model.as_ref()).put("content", content);
             let [mut wrapped, mut data] = [NativeObject::new(), NativeObject::new()];
             wrapped.put("message", holder);
@@ -101,7 +102,7 @@ impl LogForm for ClaudeForm {
             .put("sessionId", log.session_id())
             .put_some("gitBranch", log.say(Field::SessionBranch));
         if !assistant {
-            // Only what a person asks for has a mode.
+            // Only user lines hold a permission mode.
             line.put_some("permissionMode", log.say(Field::PermissionMode));
         }
         line.literal("version", VERSION).literal("type", word);
@@ -124,7 +125,7 @@ impl LogForm for ClaudeForm {
     }
 }
 
-/// What a notice tells, wherever its line has it: only what was taken has a hole.
+/// Puts a notice's content at every path where a line may hold it; only the path that was taken has a hole.
 fn notice_values<'g>(item: GatheredItem<'g>, mut line: NativeObject<'g>) -> NativeObject<'g> {
     for part in item.parts() {
         match part {
@@ -148,7 +149,7 @@ fn notice_values<'g>(item: GatheredItem<'g>, mut line: NativeObject<'g>) -> Nati
 }
 
 impl ClaudeForm {
-    /// `"id":…,"type":"message","model":…`, without which Claude Code 2.1.197 waits for ever.
+    /// `"id":…,"type":"message","model":…`; without these members Claude Code 2.1.197 hangs.
     fn response_head<'g>(
         &mut self,
         item: GatheredItem<'g>,
@@ -162,7 +163,7 @@ impl ClaudeForm {
     }
 }
 
-/// Marks whose words a line of the user holds: a text that a harness injects is a meta line.
+/// Marks the origin of a user line: injected text is a meta line.
 fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>) {
     let meta = match item.head().origin {
         Some(Origin::Summary) => {
@@ -177,7 +178,7 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>) {
     }
 }
 
-/// The blocks of an item in a kept line, or in one that is built.
+/// The blocks of an item, for a kept line or for a built line.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let mut blocks = Vec::new();
     for content in item.blocks() {
@@ -191,7 +192,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
         match &item.head().kind {
             ItemKind::Message | ItemKind::Notice(_) => {}
             ItemKind::Reasoning if log.is_some() => blocks.extend(thinking_blocks(item)),
-            // Each item was read from one block.
+            // In a kept line each reasoning item was read from one block.
             ItemKind::Reasoning => {
                 let mut block = NativeObject::new();
                 for thinking in thinking_blocks(item) {
@@ -206,7 +207,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
     blocks
 }
 
-/// A part that is a block of its own.
+/// The block for a part.
 fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
     let Part::Media(Media { media_type, source, name, context: _, citable: _, detail: _ }) = part else {
         let mut block = NativeObject::typed("text");
@@ -249,7 +250,7 @@ fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>
     let parts: Vec<_> = item.parts().filter(said).map(part_block).collect();
     let one = if let Some(log) = log {
         block.put("tool_use_id", log.answered(item).0);
-        // One text is a string, as Claude Code writes it; anything more is a list.
+        // A single text is a string, as Claude Code writes it; other content is a list.
         let nothing = parts.is_empty().then(Str::default);
         nothing.or_else(|| only_text(&parts)).map(NativeValue::from)
     } else {
@@ -264,7 +265,7 @@ fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>
     block
 }
 
-/// Reasoning in several parts is several blocks.
+/// The blocks of a reasoning item: one per text, then the encrypted state.
 fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
     let mut texts: Vec<_> = item.parts().filter_map(text_of).collect();
     let state = |wanted| {
@@ -275,7 +276,7 @@ fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
     };
     let signature = state(OpaqueKind::Signature);
     if texts.is_empty() && signature.is_some() {
-        // The text was left out by whoever signed it.
+        // The issuer left the signed text out.
         texts.push(Str::default());
     }
     let mut blocks = Vec::new();
@@ -292,7 +293,7 @@ fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
     blocks
 }
 
-/// The text of a list of blocks that is only a text.
+/// The text, if the list is a single text block.
 fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
     match blocks {
         [block] => match block.get("text") {
@@ -303,12 +304,12 @@ fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
     }
 }
 
-/// An id or a name in letters that the API takes.
+/// An id or a name, with characters the API refuses replaced.
 fn api_word(text: &Str<'_>, most: usize) -> Str<'static> {
     wire::alias(text, NameRule { most, ..NameRule::TOOL }).into_owned()
 }
 
-/// Gives up an id or a name of which the API would not take every letter.
+/// Books an id or a name as lost if characters were replaced for the API.
 fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, out: &mut Target<'_>) {
     if wire::alias(text, NameRule { most, ..NameRule::TOOL }).as_escaped() != text.as_escaped() {
         out.ledger.note("id or name of a call replaced by one the API takes");

@@ -1,16 +1,16 @@
-//! The control protocol: what the agent asks, and what was answered. An answer is a `control_response` where the
-//! transcript has both directions; on stdout alone it shows in the tool result that follows.
+//! The control protocol: the agent's requests and the decisions on them. A two-way transcript holds a decision as a
+//! `control_response`; in stdout alone, the tool result that follows shows it.
 
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, Permission, Prompt, Question};
 use crate::pipe::{Events, Remembered};
 use crate::tape::Val;
 
-/// Requests without an answer.
+/// Open requests.
 #[derive(Default)]
 pub(super) struct Requests {
     by_id: Remembered<OpenRequest>,
-    /// The id of the request about a call, by the call's.
+    /// The request's id by the call's id.
     by_call: Remembered<String>,
 }
 
@@ -26,7 +26,7 @@ enum Asked {
 }
 
 impl Asked {
-    /// What a yes or no is in the model.
+    /// The field for the decision.
     const fn answer(&self) -> Field {
         match self {
             Asked::Permission { .. } => Field::PermissionAnswer,
@@ -36,7 +36,7 @@ impl Asked {
 }
 
 impl Requests {
-    /// Reads a `control_request`. Returns whether it is one for a person.
+    /// Reads a `control_request`. Returns whether the request is addressed to a person.
     pub(super) fn request(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
         let Some(request) = line.get("request") else { return false };
         let text = |object: Val<'_>, name| object.get(name).is_some_and(|val| val.str().is_some());
@@ -53,13 +53,12 @@ impl Requests {
             _ => false,
         };
         let (id, action, call_id) = if is_question {
-            // The tool's name says that it is a question.
+            // The tool's name only identifies the request as a question.
             (Field::QuestionId, Field::Structure, Field::QuestionCallId)
         } else {
             (Field::PermissionId, Field::PermissionAction, Field::PermissionCallId)
         };
-        // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
-        // claim.
+        // Claim the members in source order: a writer that drops a flag searches backwards from the last claim.
         let id = line.take_str("request_id", id).unwrap_or_default();
         request.note_str("subtype", Field::Structure);
         let action = request.take_str("tool_name", action).unwrap_or_default();
@@ -102,7 +101,7 @@ impl Requests {
         true
     }
 
-    /// Reads a `control_response`. Returns whether it answers a request we know.
+    /// Reads a `control_response`. Returns whether it resolves an open request.
     pub(super) fn response(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
         let Some(response) = line.get("response") else { return false };
         let Some(request) = self.named(response) else { return false };
@@ -120,7 +119,7 @@ impl Requests {
             (true, true) => Decision::AcceptForSession,
             (true, false) => Decision::Accept,
             (false, _) => Decision::Reject(
-                // The refusal of a question has no reason in the model.
+                // The model has no reason for a declined question.
                 answer
                     .filter(|_| matches!(request.asked, Asked::Permission { .. }))
                     .and_then(|answer| answer.take_str("message", Field::PermissionMessage)),
@@ -131,14 +130,14 @@ impl Requests {
         true
     }
 
-    /// Reads a `control_cancel_request`: the agent no longer wants to know.
+    /// Reads a `control_cancel_request`: the agent withdraws the request.
     pub(super) fn cancel(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
         let Some(request) = self.named(line) else { return false };
         request.resolve(Decision::Reject(None), None, None, out);
         true
     }
 
-    /// Takes the open request that `request_id` names off the list.
+    /// Removes and returns the open request with this `request_id`.
     fn named(&mut self, answer: Val<'_>) -> Option<OpenRequest> {
         let id = answer.get("request_id")?;
         let request = self.by_id.remove(id.str()?.as_escaped())?;
@@ -149,7 +148,7 @@ impl Requests {
         Some(request)
     }
 
-    /// Reads from a tool result what the answer must have been.
+    /// Derives the decision from the tool result.
     pub(super) fn settle(&mut self, line: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
         for block in content.into_iter().flat_map(|content| content.elements()) {
             let Some(call) = block.get("tool_use_id").and_then(|id| id.str()) else { continue };
@@ -167,7 +166,7 @@ impl Requests {
             });
             let accepted = match decided {
                 Some(decision) => decision.is("accept"),
-                // Versions before the decision was told.
+                // Older versions do not record the decision.
                 None => !failed,
             };
             let reason = block.get("content").and_then(|content| content.str());
@@ -204,7 +203,7 @@ impl OpenRequest {
                 let answers = answers.filter(|_| !declined).map(|given| {
                     prompts.iter().enumerate().map(|(number, prompt)| chosen(number, prompt, given)).collect()
                 });
-                // A plan has one choice, and the verdict is it.
+                // A plan has a single choice, so acceptance selects it.
                 let answers = answers.or_else(|| (!declined).then(|| vec![vec![Str::escaped("approve")]]));
                 out.event(&Event::QuestionResolved(Question { id, call_id, prompts, answers, declined }));
             }
@@ -212,14 +211,14 @@ impl OpenRequest {
     }
 }
 
-/// Notes a member that is one of `words`; any other word decides nothing and is left alone.
+/// Notes a member if its value is in `words`; any other value is left unclaimed.
 fn note_word(object: Val<'_>, name: &str, words: &[&str], field: Field) {
     if words.contains(&object.str_or_empty(name)) {
         object.note_str(name, field);
     }
 }
 
-/// The questions of `AskUserQuestion`, all of them.
+/// The questions of `AskUserQuestion`.
 fn prompts<'t>(input: Val<'t>) -> Vec<Prompt<'t>> {
     let option = |option: Val<'t>| {
         Some(match option.take_text(Field::QuestionOption) {
@@ -240,7 +239,7 @@ fn prompts<'t>(input: Val<'t>) -> Vec<Prompt<'t>> {
     questions(input).filter_map(prompt).collect()
 }
 
-/// The questions that ask something.
+/// The questions that have a text.
 fn questions(input: Val<'_>) -> impl Iterator<Item = Val<'_>> {
     let questions = input.get("questions").into_iter().flat_map(|questions| questions.elements());
     questions.filter(|question| question.get("question").is_some_and(|text| text.str().is_some()))
@@ -251,7 +250,7 @@ fn plan() -> Prompt<'static> {
     Prompt { text: Str::escaped("Approve plan execution?"), options, multiple: false }
 }
 
-/// The answers to one prompt: by its text, or by its number. Several choices are one text with commas.
+/// The answers to one prompt, found by its text or by its number. Several choices are one text with commas.
 fn chosen<'t>(number: usize, prompt: &Prompt<'_>, given: Val<'t>) -> Vec<Str<'t>> {
     let number = number.to_string();
     let of = |name: &Str<'_>| name.decode() == prompt.text.decode() || name.is(&number);

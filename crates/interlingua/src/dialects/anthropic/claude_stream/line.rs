@@ -1,4 +1,4 @@
-//! What one line says by itself: how a turn ended, a notice, and the members that many lines share.
+//! Single-line events: the end of a turn, notices, and the members that many lines share.
 
 use crate::dialects::anthropic::blocks;
 use crate::json::{Raw, Str};
@@ -7,7 +7,7 @@ use crate::pipe::Events;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::note_tag;
 
-/// Why the turn ended, from its result; a failure is said too.
+/// The stop reason of a turn, from its result line; also emits a failure.
 pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events<'_>) -> Stop<'t> {
     let subtype = line.get("subtype").filter(|subtype| subtype.str().is_some());
     let flag = line.get("is_error").filter(|flag| flag.bool().is_some());
@@ -18,12 +18,12 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
     }
     let own_failure = subtype.is_some_and(|subtype| subtype.text().starts_with("\"error"));
     if !own_failure {
-        // Only here does the flag decide anything.
+        // Only in this case does the flag decide the stop reason.
         flag.map(|flag| flag.note(Field::StopReason));
     }
     if own_failure || flag.and_then(|flag| flag.bool()) == Some(true) {
         failure(line, subtype, result, out);
-        // The subtype is the code of the failure, if nothing else is.
+        // Without another code, the subtype is the failure's code.
         let raw = terminal
             .and_then(|reason| reason.note_text(Field::StopReason))
             .or_else(|| subtype.and_then(|subtype| subtype.str()));
@@ -39,7 +39,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events
     Stop { class: StopClass::End, raw, sequence: None, detail: None }
 }
 
-/// An API failure ends as subtype `success` with `is_error`; limits of the agent have a subtype of their own.
+/// An API failure ends with subtype `success` and `is_error`; the agent's own limits have other subtypes.
 pub(super) fn failure(
     line: Val<'_>,
     subtype: Option<Val<'_>>,
@@ -65,7 +65,7 @@ pub(super) fn failure(
     out.event(&Event::Error(Failure { class, status, code, message, request_id: None, retry_after: None }));
 }
 
-/// A line that is not part of the conversation, with the one thing in it that people read.
+/// A notice for a line outside the conversation, with the line's single text for people.
 pub(super) fn notice(line: Val<'_>, out: &mut Events<'_>) {
     let inner = line.get("request").or(line.get("event"));
     let subtype = match line.str_or_empty("type") {
@@ -81,7 +81,7 @@ pub(super) fn notice(line: Val<'_>, out: &mut Events<'_>) {
     head.time = line.get("timestamp").and_then(time);
     let item = out.start(head);
     let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
-    // A new title has been said of the session.
+    // A new title was emitted as a session update.
     let detail = detail.into_iter().filter(|name| *name != "title" || !is_renaming(line));
     let count = || line.get("estimated_tokens").filter(|count| count.kind() == Kind::Number);
     if let Some(text) = detail.into_iter().find_map(|name| line.take_str(name, Field::NoticeText)) {
@@ -97,7 +97,7 @@ pub(super) fn is_renaming(line: Val<'_>) -> bool {
     line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"))
 }
 
-/// The call that started the subagent which speaks in this line.
+/// The call that started the subagent of this line.
 pub(super) fn parent(line: Val<'_>) -> Option<Str<'_>> {
     let parent = line.get("parent_tool_use_id")?;
     if parent.is_null() {
@@ -106,7 +106,7 @@ pub(super) fn parent(line: Val<'_>) -> Option<Str<'_>> {
     parent.take_text(Field::ItemParent)
 }
 
-/// Notes a parent that is the one of the stream the line belongs to.
+/// Notes `parent_tool_use_id` if it equals the stream's call.
 pub(super) fn repeat_parent(line: Val<'_>, under: &str) {
     let Some(parent) = line.get("parent_tool_use_id") else { return };
     if parent.is_null() && under.is_empty() {

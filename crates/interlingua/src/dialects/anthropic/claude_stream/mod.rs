@@ -1,5 +1,5 @@
-//! What a running Claude Code says on stdout (`--output-format stream-json`), with or without partial messages, and
-//! the control protocol beside it. Content blocks are those of the Messages API; see [`super::messages`].
+//! The stdout of a running Claude Code (`--output-format stream-json`), with or without partial messages, and the
+//! control protocol. Content blocks are those of the Messages API; see [`super::messages`].
 
 mod control;
 mod line;
@@ -34,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Input,
             framing: Framing::Lines,
-            // A transcript may hold both directions, and the lines tell themselves apart.
+            // A transcript may hold both directions; the line types differ, so one reader handles both.
             read: Some(|_| Box::new(read::LiveReader::default())),
             write: Some(WriteSpec {
                 make: |options| Box::new(write::StdinWriter::new(options)),
@@ -51,7 +51,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let kind = line.get("type")?.str()?;
     let session = line.has_str("session_id");
     let any = |holder: Val<'_>, names: &[&str]| names.iter().any(|name| holder.get(name).is_some());
-    // Amp and Qwen Code print lines of the same form with fewer members, so that few lines are a sign.
+    // Amp and Qwen Code print lines of the same form with fewer members, so few lines identify Claude Code.
     let score = match kind.as_escaped() {
         "control_request" if line.has_kind("request", Kind::Object) && line.has_str("request_id") => 6,
         "control_response" if line.has_kind("response", Kind::Object) => 6,

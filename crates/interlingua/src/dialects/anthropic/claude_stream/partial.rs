@@ -1,4 +1,4 @@
-//! Partial messages: a response arrives block by block in pieces, and then each block once more as a whole line.
+//! Partial messages: a response arrives block by block in deltas, and then each block is repeated as a whole line.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,12 +11,12 @@ use crate::pipe::Events;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 use crate::wire::note_tag;
 
-/// The responses that are arriving. Subagents stream at the same time, each under the call that started it.
+/// The responses being streamed. Subagents stream concurrently, each under the call that started it.
 #[derive(Default)]
 pub(super) struct Streams {
-    /// By that call; the agent itself streams under none.
+    /// By that call; the main agent has the empty key.
     by_call: HashMap<String, PartialResponse>,
-    /// The call that a response streams under, by the id of its message.
+    /// The call that a response streams under, by the message id.
     calls: HashMap<String, String>,
 }
 
@@ -25,9 +25,9 @@ struct PartialResponse {
     message: String,
     model: Option<Str<'static>>,
     blocks: Vec<PartialBlock>,
-    /// Where in `blocks` the open one of an index stands.
+    /// The position in `blocks` of the open block of each index.
     open: HashMap<u64, usize>,
-    /// Blocks whose whole line has not come, by sort, in the order they began.
+    /// Blocks whose whole line has not arrived, by type, in order of their start.
     unrepeated: [VecDeque<usize>; 3],
 }
 
@@ -45,14 +45,14 @@ impl Streams {
         Some((call, response.blocks.get_mut(at)?))
     }
 
-    /// Reads one event of the Messages API. Returns whether we know it.
+    /// Reads one event of the Messages API. Returns whether the event is known.
     pub(super) fn event(&mut self, line: Val<'_>, event: Val<'_>, out: &mut Events<'_>) -> bool {
         let under = line.get("parent_tool_use_id").and_then(|parent| parent.str()).unwrap_or_default();
         let known = match event.str_or_empty("type") {
             "message_start" => self.start(line, event, &under, out),
             "content_block_start" => self.block_start(line, event, &under, out),
             "content_block_delta" => self.block_delta(line, event, &under, out),
-            // The whole line comes just before it.
+            // The whole line precedes this event and has completed the block.
             "content_block_stop" => event.get("index").is_some_and(|index| index.u64().is_some()),
             "message_delta" => self.count(line, event, &under, out),
             "message_stop" => {
@@ -69,7 +69,7 @@ impl Streams {
         known
     }
 
-    /// The turn is over, and so is everything that was arriving.
+    /// Ends the turn and completes every open block as interrupted.
     pub(super) fn end(&mut self, out: &mut Events<'_>) {
         let mut left: Vec<PartialBlock> = self
             .by_call
@@ -77,7 +77,7 @@ impl Streams {
             .flat_map(|(_, response)| response.blocks)
             .filter(|block| block.open)
             .collect();
-        // A map has no order of its own.
+        // Map iteration order is unspecified.
         left.sort_by_key(|block| block.message);
         for mut block in left {
             block.complete(Status::Interrupted, out);
@@ -142,8 +142,8 @@ impl Streams {
         });
         let (said, signature) = (String::new(), String::new());
         let mut begun = PartialBlock { sort, said, signature, call, message, inner, open: true };
-        // The first piece may come with the start; usually it is empty. The empty `input` and `signature` say nothing,
-        // and what is in them otherwise stands in the whole line.
+        // The start may hold the first text, which is usually empty. An empty `input` or `signature` adds nothing; a
+        // non-empty value is repeated in the whole line.
         for val in ["text", "thinking"].into_iter().filter_map(|name| block.get(name)) {
             match val.str() {
                 Some(text) if text.is_empty() => drop(val.note(Field::Structure)),
@@ -172,7 +172,7 @@ impl Streams {
         let at = place.u64().and_then(|index| response.open.get(&index));
         let block = at.and_then(|at| response.blocks.get_mut(*at)).filter(|block| block.open);
         let Some(block) = block else { return false };
-        // A piece of another sort than its block means nothing to us.
+        // A delta that does not match its block's type is unknown.
         if sort_of_piece(delta) != Some(block.sort) {
             return false;
         }
@@ -204,7 +204,7 @@ impl Streams {
         true
     }
 
-    /// Completes what a response has left open.
+    /// Completes the open blocks of a response.
     fn close(&mut self, under: &Str<'_>, status: Status, out: &mut Events<'_>) {
         let Some(response) = self.by_call.get_mut(under.as_escaped()) else { return };
         for block in response.blocks.iter_mut().filter(|block| block.open) {
@@ -213,7 +213,7 @@ impl Streams {
     }
 }
 
-/// The sort of a block that comes in pieces; any other comes in one, and the whole line says it.
+/// The type of a block that arrives in deltas. Any other block is read from its whole line.
 fn sort_of(block: Val<'_>) -> Option<BlockSort> {
     match block.str_or_empty("type") {
         "text" => Some(BlockSort::Text),
@@ -223,7 +223,7 @@ fn sort_of(block: Val<'_>) -> Option<BlockSort> {
     }
 }
 
-/// What the text of such a block is in the model.
+/// The field of the block's text.
 const fn field_of(sort: BlockSort) -> Field {
     match sort {
         BlockSort::Text => Field::MessageText,
@@ -235,13 +235,13 @@ const fn field_of(sort: BlockSort) -> Field {
 /// One content block of a streamed response.
 pub(super) struct PartialBlock {
     sort: BlockSort,
-    /// What the deltas have said so far, escaped.
+    /// Text of the deltas so far, escaped.
     said: String,
     signature: String,
-    /// The call's id and name as the start of the block has them.
+    /// The call's id and name from the start of the block.
     call: [String; 2],
     message: ItemId,
-    /// The reasoning or the call within the message.
+    /// The reasoning or call item within the message.
     inner: Option<ItemId>,
     pub(super) open: bool,
 }
@@ -255,8 +255,8 @@ impl PartialBlock {
         }
     }
 
-    /// The whole block: says what the deltas have left out, then ends the item. What it repeats is claimed where it is
-    /// the same; what differs stays in the line.
+    /// Reads the whole block: emits the text missing from the deltas, then completes the item. Values equal to the
+    /// streamed values are claimed; different values are left unclaimed in the line.
     pub(super) fn repeat(&mut self, block: Val<'_>, status: Status, out: &mut Events<'_>) {
         block.note_str("type", Field::Structure);
         match self.sort {
@@ -287,7 +287,7 @@ impl PartialBlock {
                     (Some(input), Some(call)) if self.said.is_empty() && self.open => {
                         out.delta(call, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
                     }
-                    // The agent spells it anew; the deltas are what the model wrote.
+                    // The agent re-serializes the input; the deltas hold the model's own JSON.
                     (Some(input), _) if same_value(input, &Str::escaped(&self.said)) => {
                         input.note(Field::CallArgs);
                     }
@@ -309,7 +309,7 @@ impl PartialBlock {
                 val.take(field_of(self.sort));
                 self.grow(Str::plain(more), out);
             }
-            // The whole text stays in the line.
+            // The whole text remains in the line.
             Some(_) | None => out.note("a whole block differs from its deltas"),
         }
     }
@@ -322,7 +322,7 @@ impl PartialBlock {
     }
 }
 
-/// Whether the JSON in `text` has the same value, however it is spelled.
+/// Whether the JSON in `text` has the same value, regardless of spelling.
 fn same_value(val: Val<'_>, text: &Str<'_>) -> bool {
     let text = text.decode();
     let mut buf = TapeBuf::default();

@@ -1,6 +1,6 @@
 //! Lines to events. A whole `assistant` or `user` line is one message, as in the log. With partial messages each
-//! content block is one message too: `content_block_start` begins it, deltas grow it, and the whole line that follows
-//! completes it without saying anything twice. Every line that is none of this is a notice, whatever its type.
+//! content block is a message as well: `content_block_start` starts the item, deltas extend it, and the whole line that
+//! follows completes it without repeating content. Every other line is a notice, whatever its type.
 
 use super::control::Requests;
 use super::line::{ended, is_renaming, notice, parent, repeat_parent, time};
@@ -22,13 +22,13 @@ pub(super) struct LiveReader {
     model: Latest,
     title: Latest,
     mode: Latest,
-    /// A turn is open, and whether the assistant has said anything in it.
+    /// `Some` while a turn is open; `true` once the assistant has emitted a message in the turn.
     turn: Option<bool>,
     streams: Streams,
     requests: Requests,
     /// The last prompt that was not an echo.
     prompt: String,
-    /// The last text of the assistant, which the result repeats.
+    /// The assistant's last text, which the result repeats.
     last_text: String,
 }
 
@@ -62,12 +62,12 @@ impl Reader for LiveReader {
 }
 
 impl LiveReader {
-    /// What lines repeat about the session, said once and whenever it changes.
+    /// Reads the session values that lines repeat; emits them at first and on change.
     fn session(&mut self, line: Val<'_>, out: &mut Events<'_>) {
         let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
         let told = |name, field| if init { line.note_str(name, field) } else { None };
         let id = line.get("session_id").and_then(|id| {
-            // What we write to stdin leaves it empty.
+            // Lines that our writer sends to stdin have an empty id.
             let field = if id.is("") { Field::Structure } else { Field::SessionId };
             id.note_text(field).filter(|id| !id.is_empty())
         });
@@ -102,7 +102,7 @@ impl LiveReader {
         }
     }
 
-    /// A whole message: what was streamed before is only completed.
+    /// Reads a whole message; blocks streamed before are only completed.
     fn said(&mut self, line: Val<'_>, author: Author, out: &mut Events<'_>) -> bool {
         let Some(message) = line.get("message").filter(|message| message.kind() == Kind::Object) else {
             return false;
@@ -150,7 +150,7 @@ impl LiveReader {
             out.complete(item);
         }
         if let Some(usage) = usage(message) {
-            // The message has said its time and its model, if there was one to say them.
+            // The message item holds the time and the model; without an item, the turn does.
             let (model, when) = (message.get("model"), line.get("timestamp"));
             if item.is_none() {
                 model.and_then(|model| model.note_text(Field::TurnModel));
@@ -168,7 +168,7 @@ impl LiveReader {
         true
     }
 
-    /// One event of the Messages API as it came. Returns whether we know it.
+    /// Reads one event of the Messages API. Returns whether the event is known.
     fn streamed(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
         let Some(event) = line.get("event") else { return false };
         match event.str_or_empty("type") {
@@ -179,7 +179,7 @@ impl LiveReader {
         self.streams.event(line, event, out)
     }
 
-    /// Keeps the last text of the assistant, if the content has one.
+    /// Stores the assistant's last text, if the content has a text.
     fn remember_text(&mut self, content: Option<Val<'_>>) {
         let blocks = content.into_iter().flat_map(|content| content.elements());
         let text = blocks.filter_map(|block| block.get("text")?.str()).last();
@@ -189,7 +189,7 @@ impl LiveReader {
         }
     }
 
-    /// Whether the line repeats a prompt that stands before it (`--replay-user-messages` in a two-way transcript).
+    /// Whether the line repeats an earlier prompt (`--replay-user-messages` in a two-way transcript).
     fn is_echo(&mut self, line: Val<'_>, content: Option<Val<'_>>) -> bool {
         let text = content.and_then(|content| match content.kind() {
             Kind::String => Some(content),
@@ -215,7 +215,7 @@ impl LiveReader {
         self.streams.end(out);
         let result = line.get("result").filter(|result| result.str().is_some());
         let text = result.and_then(|result| result.str());
-        // `--output-format json` is the result alone: only there has the text not been said.
+        // `--output-format json` prints only the result, so only then the text has not been emitted.
         if let (Some(false), Some(result), Some(text)) = (self.turn, result, &text)
             && !text.is_empty()
         {
@@ -227,7 +227,7 @@ impl LiveReader {
             out.complete(item);
         } else if let (Some(result), Some(text)) = (result, &text)
             && text.as_escaped() == self.last_text
-            // Of a failure it is the message.
+            // In a failure the result is the error message.
             && line.get("is_error").and_then(|failed| failed.bool()) != Some(true)
         {
             result.note(Field::MessageText);

@@ -1,4 +1,5 @@
-//! What Claude Code can be told on stdin: prompts, answers and the interrupt. What only an agent says has no line there.
+//! Fields that Claude Code's stdin supports: prompts, decisions and the interrupt. Events that only an agent emits have
+//! no line on stdin.
 
 use crate::ledger::Reason;
 use crate::model::{

@@ -1,5 +1,5 @@
-//! Events to what Claude Code reads on stdin (`--input-format stream-json`): prompts, answers and the interrupt. What
-//! only an agent can say has no line here and is given up.
+//! Events to Claude Code's stdin (`--input-format stream-json`): prompts, decisions and the interrupt. Events that only
+//! an agent emits have no line on stdin and are booked as lost.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ use crate::tape::{Limits, TapeBuf};
 
 #[derive(Default)]
 pub(super) struct StdinWriter {
-    /// The prompts that are not complete: their parts.
+    /// Parts of the open prompts.
     prompts: HashMap<ItemId, Vec<(u32, Part<'static>)>>,
-    /// What each open permission request would be done with: an allowance must repeat it.
+    /// The tool input of each open permission request; a decision to allow must repeat the input.
     inputs: Remembered<Raw<'static>>,
     interrupts: u64,
-    /// The source is a log: what was asked in it has been answered.
+    /// Set for a log: its permission requests and questions were resolved long ago.
     from_log: bool,
 }
 
 impl Writer for StdinWriter {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         match head.kind {
-            // What the harness, another agent or a command put into the user's mouth was never a prompt.
+            // Text injected by the harness, another agent or a command was never a prompt.
             ItemKind::Message if head.author == Author::User && is_typed(head.origin) => Ok(()),
             ItemKind::Message
             | ItemKind::Reasoning
@@ -59,7 +59,7 @@ impl Writer for StdinWriter {
                     }
                 }
             }
-            // What a log tells was answered long ago, and nobody asks again.
+            // A permission in a log was resolved long ago; no running agent waits for it.
             Event::PermissionResolved(_) if self.from_log => {
                 out.lose_event(Of::Message, event, Reason::NoSlot);
             }
@@ -72,13 +72,13 @@ impl Writer for StdinWriter {
                 if let Some(Stop { class, raw, .. }) = stop {
                     out.lose_some(Field::StopReason, raw.as_ref(), Reason::NoSlot);
                     match (event, class) {
-                        // The turn ends because we say so: that is the interrupt.
+                        // Ending the turn as cancelled is the interrupt.
                         (Event::TurnEnded(_), StopClass::Cancelled) => self.interrupt(out),
                         _ => out.lose(Field::StopReason, Reason::NoSlot),
                     }
                 }
             }
-            // The table says that nothing of these is said.
+            // The table marks every field of these events as unsupported.
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
@@ -109,7 +109,7 @@ impl StdinWriter {
         Self { from_log, ..Self::default() }
     }
 
-    /// Gathers a part of a prompt. Only text and media can be told.
+    /// Adds a part to a prompt. Stdin supports only text and media.
     fn grow(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(parts) = self.prompts.get_mut(item) else { return };
@@ -150,7 +150,7 @@ impl StdinWriter {
         if let (Some(input), false) = (input, allowed) {
             out.lose_raw(Field::PermissionInput, input, Reason::NoSlot);
         }
-        // An answer with an input of its own, or a refusal, does not repeat what was asked.
+        // A refusal, or a decision with its own input, does not repeat the requested input.
         if let Some(asked) =
             asked.as_ref().filter(|asked| !allowed || input.as_ref().is_some_and(|own| own != *asked))
         {
@@ -183,7 +183,7 @@ impl StdinWriter {
     }
 }
 
-/// Whether a message of the user is the user's own, as far as the source tells.
+/// Whether a user message was typed by the user, as far as the source records the origin.
 const fn is_typed(origin: Option<Origin>) -> bool {
     match origin {
         None | Some(Origin::Own) => true,
@@ -191,14 +191,14 @@ const fn is_typed(origin: Option<Origin>) -> bool {
     }
 }
 
-/// What a request asked to do has been mapped in its own frame; now nobody repeats it.
+/// The requested input was counted as mapped in its own frame; now no line repeats it.
 fn lose_input(input: &Raw<'_>, out: &mut Target<'_>) {
     let (leaves, bytes) = (input.leaves(), input.as_str().len() as u64);
     out.ledger.lose_late(Field::PermissionInput, Reason::NoSlot, leaves, bytes);
 }
 
 fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
-    // Tool results are the agent's own; a message that holds nothing else is not a prompt.
+    // Tool results come from the agent itself; a message of only tool results is not a prompt.
     if parts.is_empty() {
         return out.lose(Field::ItemAuthor, Reason::NoSlot);
     }
@@ -237,7 +237,7 @@ fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
     let Question { id, call_id: _, prompts, answers, declined } = question;
     let answers = answers.as_ref().filter(|_| !declined);
     let Some(answers) = answers else {
-        // A refusal names the request, and nothing else of it.
+        // A refusal holds the request's id only.
         lose_question(question, out);
         if !declined {
             out.lose(Field::QuestionDeclined, Reason::NoSlot);
@@ -274,7 +274,7 @@ fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
     end_response(json);
 }
 
-/// Gives up what a question asks and what was chosen.
+/// Books the prompts and answers of a question as lost.
 fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
     let Question { id: _, call_id: _, prompts, answers, declined: _ } = question;
     for prompt in prompts {
@@ -296,7 +296,7 @@ fn end_response(json: &mut JsonWriter<'_>) {
     json.end_frame("\n");
 }
 
-/// A rule for this session. One command that was allowed does not allow every command.
+/// A permission rule for this session. Allowing one command does not allow every command.
 fn allow_again(action: &Str<'_>, input: Option<&Raw<'_>>, json: &mut JsonWriter<'_>) {
     let mut buf = TapeBuf::default();
     let tape = input.and_then(|input| buf.parse(input.as_str(), &Limits::default()).ok());

@@ -99,10 +99,10 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// How many tokens a request has.
+/// The member with the token count of a request.
 static COUNT: CountWords = CountWords { path: &["input_tokens"], cached: None, around: "" };
 
-/// The models on offer.
+/// The members of a model list.
 static MODELS: ListWords = ListWords {
     list: "data",
     id_prefix: "",
@@ -119,7 +119,7 @@ static MODELS: ListWords = ListWords {
     otherwise: &[(Field::ModelName, "\"unknown\""), (Field::ModelTime, "\"1970-01-01T00:00:00Z\"")],
 };
 
-/// What the API takes.
+/// The capabilities of the API.
 static BACKEND: Profile = Profile {
     vendor: &ANTHROPIC,
     says: says::request,
@@ -138,7 +138,7 @@ static BACKEND: Profile = Profile {
     marks: Marks::TextsAndCalls,
     own_tools: &[
         OwnTool {
-            // OpenAI has others that begin so.
+            // OpenAI has other tools with the same prefix.
             begins: "web_search_#",
             kind: CallKind::Server,
             service: Some(Service::WebSearch),
@@ -188,7 +188,7 @@ static BACKEND: Profile = Profile {
     ],
 };
 
-/// What its clients take: anything that can be read.
+/// The capabilities of the API's clients, which accept every readable field.
 static CLIENT: Profile = Profile {
     says: says::answer,
     opaque: OpaquePolicy::Carry,
@@ -197,11 +197,11 @@ static CLIENT: Profile = Profile {
     ..BACKEND
 };
 
-/// The words of `role`.
+/// Values of `role`.
 const ROLES: Words<Author> =
     Words(&[(Author::User, "user"), (Author::Assistant, "assistant"), (Author::System, "system")]);
 
-/// The words of `error.type`.
+/// Values of `error.type`.
 static ERRORS: ErrorWords = ErrorWords {
     rows: &[
         (FailureClass::InvalidRequest, "invalid_request_error", None),
@@ -220,17 +220,17 @@ static ERRORS: ErrorWords = ErrorWords {
     more: Words(&[]),
 };
 
-/// How the API begins the message of an error when the conversation is too long; clients look for it.
+/// Prefix of the API's error message for a conversation that is too long; clients search for this prefix.
 const TOO_LONG: &str = "prompt is too long";
 
-/// Whether a model's name is one of Anthropic's own, as its API and the clouds that resell it have it.
+/// Whether a model's name is one of Anthropic's, as its API and reselling clouds spell it.
 fn is_claude(model: &Str<'_>) -> bool {
     let plain = model.decode();
     plain.contains("claude") && !plain.contains('/')
 }
 
-/// How sure it is that a document with messages is a request of this API: each sign counts, and some speak against it.
-/// Without the limit it may be the question how many tokens there are, which is said in the same words.
+/// Score of a document with messages as a request of this API: signs add to the score, and signs of other APIs
+/// subtract. Without the limit the document may be a request to count tokens, which has the same members.
 fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
     let has = |name: &str, kinds: &[Kind]| kinds.iter().any(|kind| doc.has_kind(name, *kind));
     let text_or_list = [Kind::String, Kind::Array];
@@ -261,7 +261,7 @@ fn request_score(doc: Val<'_>, messages: Val<'_>) -> Option<u32> {
         (5, has("context_management", &[Kind::Object]) || has("container", &[Kind::String, Kind::Object])),
         (5, budget || doc.get("metadata").is_some_and(|metadata| metadata.has_str("user_id"))),
         (3, ["auto", "any", "tool", "none"].contains(&choice)),
-        // Others serve Claude too; only this API insists on a limit.
+        // Other APIs serve Claude as well; only this API requires a limit.
         (5, limit && model.is_some_and(|model| is_claude(&model))),
         (1, limit),
     ];
@@ -287,16 +287,16 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let kind = doc.get("type")?.str()?;
     let stream = matches!(head.kind, FrameKind::Sse(_));
     match kind.as_escaped() {
-        // OpenAI's event of that name has a number.
+        // OpenAI's `error` event has a sequence number.
         "error" if doc.get("error")?.has_str("type") && doc.get("sequence_number").is_none() => {
             Some((if stream { Role::Stream } else { Role::Response }, 8))
         }
-        // The API answers with a list of blocks; agents print lines that look like it, with a text.
+        // The API responds with a list of blocks; agents print similar lines with a string.
         "message"
             if doc.get("content").is_some_and(|content| content.kind() == Kind::Array)
                 && doc.str_or_empty("role") == "assistant" =>
         {
-            // OpenAI's items are called so, too, and have parts of their own; old rollouts of Codex are such lines.
+            // OpenAI's items have the same type, with OpenAI's own parts; lines of old Codex rollouts are such items.
             let is_openai = |part: Val<'_>| {
                 matches!(part.str_or_empty("type"), "input_text" | "output_text" | "input_image")
             };

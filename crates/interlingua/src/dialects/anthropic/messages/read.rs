@@ -1,5 +1,5 @@
-//! Requests, responses and streams to events. A whole response says the same events as its stream: both open their
-//! blocks with [`blocks::open_block`] and begin and end their turn here.
+//! Requests, responses and streams to events. A whole response emits the same events as its stream: both open their
+//! blocks with [`blocks::open_block`] and start and end their turn in this module.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -32,7 +32,7 @@ impl Reader for MessagesRequestReader {
             return out.problem(Code::UnknownShape, None, "a request has `messages`");
         };
         for message in messages.elements() {
-            // A role we do not know stays where it is, with all it says.
+            // A message with an unknown role is left unclaimed.
             if let [Some(role), Some(content)] = message.find(&MEMBERS)
                 && let Some(author) = role.str().and_then(|role| ROLES.value(&role))
             {
@@ -70,7 +70,7 @@ impl Reader for WholeAnswerReader {
     }
 }
 
-/// Begins the turn and its message; `message` is a whole one or that of `message_start`.
+/// Starts the turn and its message; `message` is a whole message or the `message` of `message_start`.
 fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId {
     note_tag(message, "type", &["message"]);
     note_tag(message, "role", &["assistant"]);
@@ -86,7 +86,7 @@ fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId
     out.start(ItemHead { shape, ..head })
 }
 
-/// Why it stopped; `place` is a whole message or the `delta` of `message_delta`.
+/// Parses the stop reason; `place` is a whole message or the `delta` of `message_delta`.
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
     let reason = place.take_str("stop_reason", Field::StopReason)?;
     let sequence = place.take_str("stop_sequence", Field::StopSequence);
@@ -105,11 +105,11 @@ fn failure(root: Val<'_>, out: &mut Events<'_>) {
 #[derive(Default)]
 pub(crate) struct MessageEventsReader {
     message: Option<ItemId>,
-    /// The id of the answer.
+    /// The response's id.
     id: Option<Str<'static>>,
-    /// Open blocks by index, with the item each is; the text of the message is none.
+    /// Open blocks by index, each with its item; `None` for a text block, which is a part of the message.
     open: HashMap<u64, Option<ItemId>, BuildHasherDefault<Identity>>,
-    /// Blocks so far.
+    /// Number of blocks so far.
     count: u64,
     stop: Option<Stop<'static>>,
     counts: CountsSoFar,
@@ -121,7 +121,7 @@ impl Reader for MessageEventsReader {
     }
 
     fn finish(&mut self, out: &mut Events<'_>) {
-        // Whoever said why it stopped has said everything.
+        // With a stop reason the message is complete even without `message_stop`.
         if self.stop.is_some() && self.message.is_some() {
             out.note("no message_stop after the stop reason");
             self.end(out);
@@ -130,8 +130,8 @@ impl Reader for MessageEventsReader {
 }
 
 impl MessageEventsReader {
-    /// Reads one event. One that we do not know, or that comes where it means nothing, keeps its name; the report will
-    /// show it.
+    /// Reads one event. An unknown event, or an event out of place, is left unclaimed; the report lists the event by
+    /// type.
     fn event(&mut self, event: Val<'_>, out: &mut Events<'_>) {
         let Some(kind) = event.get("type") else { return };
         match kind.str().as_ref().map_or("", Str::as_escaped) {
@@ -142,7 +142,7 @@ impl MessageEventsReader {
                 self.count = 0;
                 let item = begin(message, usage(message), out);
                 self.message = Some(item);
-                // Some servers begin with what they have said already.
+                // Some servers send content in `message_start`.
                 if let Some(content) = message.get("content").filter(|content| !is_blank(*content)) {
                     self.count = content.elements().count() as u64;
                     blocks::read_content(content, item, out);
@@ -153,7 +153,7 @@ impl MessageEventsReader {
             "content_block_stop" => {
                 let index = event.get("index").and_then(|index| index.u64());
                 let Some(closed) = index.and_then(|index| self.open.remove(&index)) else { return };
-                // All that it says is that the block is complete.
+                // The event only marks the block as complete.
                 kind.note(Field::ItemStatus);
                 event.note_u64("index", Field::ItemStatus);
                 if let Some(item) = closed {
@@ -165,12 +165,12 @@ impl MessageEventsReader {
                 self.message_delta(event, out);
             }
             "message_stop" if self.message.is_some() => {
-                // All that it says is that the message is complete.
+                // The event only marks the message as complete.
                 kind.note(Field::ItemStatus);
                 self.end(out);
             }
             "error" => {
-                // The counts and the stop reason so far have no other place: no end follows a failure.
+                // No end event follows a failure, so emit the usage and the stop reason so far.
                 if let Some(usage) = usage(event) {
                     self.counts.add(usage, None, out);
                 }
@@ -178,7 +178,7 @@ impl MessageEventsReader {
                 failure(event, out);
             }
             "ping" => _ = kind.note(Field::Padding),
-            // An event we do not know stays as it is; the report will show it.
+            // An unknown event is left unclaimed; the report lists it.
             _ => {}
         }
     }
@@ -186,7 +186,7 @@ impl MessageEventsReader {
     fn message_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
         if let Some(delta) = event.get("delta") {
             note_blanks(delta);
-            // The first reason stands: another one later stays where it is.
+            // The first stop reason counts; a different later reason is left unclaimed.
             let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
             if known.is_none_or(|known| delta.get("stop_reason").is_some_and(|word| word.is(&known.decode())))
             {
@@ -204,7 +204,7 @@ impl MessageEventsReader {
         let Some(index) = event.get("index") else { return };
         let Some(number) = index.u64() else { return };
         note_tag(event, "type", &["content_block_start"]);
-        // A number out of order stays where it is: we count ourselves.
+        // An index out of order is left unclaimed; the reader counts blocks itself.
         if number == self.count {
             index.note(Field::Structure);
         }
@@ -212,12 +212,12 @@ impl MessageEventsReader {
         note_blanks(block);
         let item = blocks::open_block(block, Extent::Beginning, number as u32, message, out);
         if let Some(Some(unclosed)) = self.open.insert(number, item) {
-            // Another block of the same number begins: this one gets no more pieces.
+            // A second block with the same index ends the first block.
             out.complete(unclosed);
         }
         let Some(item) = item else { return };
         if let Some(input) = block.get("input") {
-            // Usually `{}`, and the arguments follow in pieces.
+            // Usually `{}`; the arguments follow in deltas.
             let is_empty_object = input.kind() == Kind::Object && input.members().next().is_none();
             if is_empty_object || is_blank(input) || input.is("") {
                 input.note(Field::CallArgs);
@@ -234,7 +234,7 @@ impl MessageEventsReader {
         let (Some(message), Some(number)) = (self.message, index.u64()) else { return };
         let open = self.open.get(&number).copied();
         let Some(sort) = sort_of_piece(delta) else { return };
-        // A piece of a block that we do not know stays where it is; text is understood without one.
+        // A delta of an unknown block is left unclaimed. A text delta needs no block.
         let (item, is_text) = match (sort, open.flatten()) {
             (BlockSort::Text, _) => (message, true),
             (BlockSort::Thinking | BlockSort::ToolUse, Some(item)) => (item, false),
@@ -242,7 +242,7 @@ impl MessageEventsReader {
         };
         let Some((part, value)) = read_piece(delta) else { return };
         tag.note(Field::Structure);
-        // Text is understood without its block, but then its number says nothing.
+        // Without its block, the index of a text delta is left unclaimed.
         if open.is_some_and(|open| open.is_none() == is_text) {
             index.note(Field::Structure);
         }
@@ -254,7 +254,7 @@ impl MessageEventsReader {
 
     fn end(&mut self, out: &mut Events<'_>) {
         let mut left: Vec<ItemId> = self.open.drain().filter_map(|(_, item)| item).collect();
-        // A map has no order of its own.
+        // Map iteration order is unspecified.
         left.sort_unstable();
         for item in left {
             out.complete(item);

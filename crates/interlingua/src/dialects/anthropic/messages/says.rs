@@ -1,4 +1,4 @@
-//! What requests and answers of the Messages API say of each field of the model.
+//! Fields that requests and responses of the Messages API support.
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says};
@@ -6,7 +6,7 @@ use crate::wire::says::{
     ANSWERED, CALLED_WITH_OBJECT, COUNTED, in_answer, in_request, kit_in_answer, kit_in_request,
 };
 
-/// A request.
+/// Fields of a request.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn request(field: Field) -> Says {
     match field {
@@ -68,7 +68,7 @@ pub(super) const fn request(field: Field) -> Says {
         Field::ToolNamespace => Says::Emulated("put before the name"),
         Field::AllowedTools => Says::Emulated("the other tools are not offered"),
         Field::ToolService => Says::Less("only as far as the API has a tool for the same"),
-        // Here an answer always matches its schema.
+        // In this API a response always matches its schema.
         Field::FormatStrict => Says::No(Reason::Redundant),
         Field::Seed
         | Field::FrequencyPenalty
@@ -86,13 +86,13 @@ pub(super) const fn request(field: Field) -> Says {
         | Field::MediaDetail
         | Field::Metadata
         | Field::CacheKey => Says::No(Reason::NoSlot),
-        // The place of a citation is the text block it stands in.
+        // A citation's position is its text block.
         Field::CitationFrom | Field::CitationTo => Says::No(Reason::NoSlot),
         kit_in_request!() => in_request(field),
     }
 }
 
-/// An answer, whole or as a stream.
+/// Fields of a response, whole or streamed.
 #[expect(clippy::unnested_or_patterns, reason = "each room of fields is a pattern of its own")]
 pub(super) const fn answer(field: Field) -> Says {
     match field {
@@ -125,7 +125,7 @@ pub(super) const fn answer(field: Field) -> Says {
         | Field::CitationState => Says::Less("as far as the sort of citation has it"),
         Field::ErrorCode => Says::Less("the word is that of the class; one that says more is lost"),
         Field::ErrorClass => Says::Less("classes without a word become `api_error`"),
-        // Which of several answers: there is one. The place of a citation is the text block it stands in.
+        // A response has a single choice, and a citation's position is its text block.
         Field::TurnAnswer | Field::ItemAnswer | Field::CitationFrom | Field::CitationTo => {
             Says::No(Reason::NoSlot)
         }

@@ -16,8 +16,8 @@ use crate::wire::settings::{
 use crate::wire::thinking::ThinkingPlan;
 use crate::wire::{aliases, note_blanks, settings};
 
-/// Settings that are one value. Sampling is gone from the current types and refused by newer models, but older clients
-/// still send it: it is read and, as the table of what a request says has it, never written.
+/// Settings that are a single value. The current API types omit sampling and newer models refuse it, but older clients
+/// still send it: sampling is read and, by the support table of requests, never written.
 pub(super) const SETTINGS: &[Setting] = &[
     Setting { names: &["model"], field: Field::RequestModel, how: SettingForm::AsIs },
     Setting { names: &["max_tokens"], field: Field::MaxTokens, how: SettingForm::AsIs },
@@ -33,11 +33,11 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// The API takes no longer id of an end user than this.
+/// The API's longest end user id.
 const USER: usize = 256;
-/// The words of `tool_choice.type`, but for one that is named.
+/// Values of `tool_choice.type`, except for a named tool.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "any" };
-/// The words of `thinking.display`.
+/// Values of `thinking.display`.
 const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
 
 /// Reads the settings.
@@ -54,7 +54,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
         .filter(|_| may_call(request.tool_choice.as_ref(), &request.tools))
         .and_then(|choice| choice.take_bool("disable_parallel_tool_use", Field::ParallelCalls))
         .map(|disabled| !disabled);
-    // In trial it had a place of its own, and clients still send that.
+    // In the beta the format was at the top level, and clients still send it there.
     let format = output.and_then(|output| output.get("format")).or_else(|| root.get("output_format"));
     request.format = format.and_then(|format| {
         let kind = format.get("type").filter(|kind| kind.is("json_schema"))?;
@@ -67,7 +67,7 @@ pub(super) fn read(root: Val<'_>) -> Request<'_> {
     request
 }
 
-/// How to think. Thinking switched off is the lowest effort.
+/// Reads the reasoning settings. Disabled thinking maps to the lowest effort.
 fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
     let effort = output.and_then(|output| output.take_str("effort", Field::Effort));
     let Some(thinking) = root.get("thinking") else { return Reasoning { effort, ..Reasoning::default() } };
@@ -86,7 +86,7 @@ fn reasoning<'t>(root: Val<'t>, output: Option<Val<'t>>) -> Reasoning<'t> {
     }
 }
 
-/// A tool that the client describes, or one of the vendor's own types.
+/// Reads a tool: described by the client, or of one of the vendor's own types.
 fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
     const MEMBERS: WantedNames<7> = WantedNames::new([
         "type",
@@ -130,13 +130,13 @@ fn tool(tool: Val<'_>) -> Option<Tool<'_>> {
     })
 }
 
-/// Which of the tools that we know to use; a choice among others stays where it is.
+/// Reads the tool choice among known tools; a choice of any other tool is left unclaimed.
 fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>> {
     let kind = choice.get("type").filter(|_| !tools.is_empty())?;
     if kind.is("tool") {
         let name = choice.get("name").filter(|name| OfferedTools::of(tools).has(*name))?;
         let name = name.take_text(Field::ToolChoice)?;
-        // The name is the choice.
+        // The choice is the name, so the type is structure.
         kind.note(Field::Structure);
         return Some(ToolChoice::Named(name));
     }
@@ -154,7 +154,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
     if let Some(default) = takes.max_tokens_default.filter(|_| limit.is_none()) {
         out.ledger.note("no output limit given: that of the backend's rules");
-        // Thoughts are a part of it.
+        // Thinking counts toward the limit.
         out.json.key("max_tokens").u64(default.saturating_add(thinking.budget_tokens()));
     }
     let thinks = write_thinking(&request.reasoning, &thinking, takes, out) || thinking.thinks();
@@ -176,7 +176,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     let takes = (takes, thinks);
     let OfferedChoice { word, tool, parallel, allowed: _ } =
         write_tools(request, (&BACKEND, &CHOICES), takes, out, write_tool);
-    // What the API does anyway need not be said.
+    // Omit the API's defaults.
     if word.is_none() && tool.is_none() && parallel.is_none() {
         return;
     }
@@ -188,7 +188,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
 }
 
-/// `thinking`. A budget switches it on; nothing but a budget may. Returns whether it is on.
+/// Writes `thinking`. Only a budget selects `enabled`. Returns whether thinking is on.
 fn write_thinking(
     reasoning: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
@@ -202,7 +202,7 @@ fn write_thinking(
         _ if plan.off => "disabled",
         Some(_) if !mode_fits => "enabled",
         _ if mode_is("between_tools") && takes.thinking.adaptive => "between_tools",
-        // A model without budgets thinks as much as it finds right.
+        // A model without budgets decides itself how much to think.
         _ if takes.thinking.adaptive && (mode.is_some() || visibility.is_some()) => "adaptive",
         _ => "",
     };
@@ -213,7 +213,7 @@ fn write_thinking(
     out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|mode| !mode.is(word)), Reason::Refused);
     let display = visibility.as_ref().filter(|_| !word.is_empty() && !plan.off);
     let known = |visibility: &&Str<'_>| DISPLAYS.iter().any(|known| visibility.is(known));
-    // Summaries of every length are one.
+    // All summary lengths map to `summarized`.
     let shown =
         |visibility: &&Str<'_>| ["auto", "concise", "detailed"].iter().any(|word| visibility.is(word));
     let emulated = display.filter(shown).map(|_| Str::escaped("summarized"));
@@ -230,7 +230,7 @@ fn write_thinking(
     !word.is_empty() && !plan.off
 }
 
-/// `output_config`: how hard to think, and in which form to answer.
+/// Writes `output_config`: the effort and the response format.
 fn write_output(
     effort: Option<&'static str>,
     format: Option<&Format<'_>>,
@@ -239,13 +239,13 @@ fn write_output(
 ) {
     let schema = match format {
         Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict })) => {
-            // Here an answer always matches its schema.
+            // In this API a response always matches its schema.
             if *strict == Some(false) {
                 out.lose(Field::FormatStrict, Reason::Narrowed);
             }
             Some(schema)
         }
-        // By an instruction.
+        // Written as an instruction.
         Some(Format::JsonObject) => None,
         Some(Format::Text) => {
             out.lose(Field::AnswerFormat, Reason::Redundant);
@@ -274,7 +274,7 @@ fn write_tool(
     tape: &mut TapeBuf,
     out: &mut Target<'_>,
 ) {
-    // Neither results nor plain texts have a schema here, as the table says.
+    // The API has no result schemas and no grammars; the support table lists both as lost.
     #[rustfmt::skip]
     let Tool {
         kind, vendor_type, name: _, description, schema, strict, config, service, namespace: _, output_schema: _,

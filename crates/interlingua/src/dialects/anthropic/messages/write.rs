@@ -1,4 +1,4 @@
-//! Events to messages of content blocks: whole ones, gathered, and events of a stream.
+//! Events to messages of content blocks: whole messages, gathered, and stream events.
 
 use super::blocks::{self, CACHE};
 use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
@@ -28,7 +28,7 @@ struct BlockList {
     thinking: Vec<HeldText>,
     signature: Option<String>,
     input: ArgumentObject,
-    /// Members that follow what the open block says.
+    /// Members after the open block's content.
     citations: JsonBuffer,
     mark: JsonBuffer,
     count: u32,
@@ -37,10 +37,10 @@ struct BlockList {
 /// Which blocks may be written.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum BlockRules {
-    /// The API refuses thinking without a signature and citations that it did not make.
+    /// The API refuses thinking without a signature and citations of other issuers.
     #[default]
     Request,
-    /// A client may read anything.
+    /// A client may read every block.
     Answer,
 }
 
@@ -58,7 +58,7 @@ impl BlockList {
         Self { content: WireContent::new(profile.texts), rules, ..Self::default() }
     }
 
-    /// Where the open text is in the content: each block is a part of its own, whatever item it came from.
+    /// The position of the open text in the content: each block is a part of its own, whatever its source item.
     const fn place(&self) -> (ItemId, u32) {
         (ItemId(0), self.count)
     }
@@ -107,7 +107,7 @@ impl AssistantForm for BlockList {
 
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         match growth {
-            // Refusals do not stand apart here.
+            // The API has no refusal block; a refusal is written as text.
             Growth::Text(text) | Growth::Refusal(text) => {
                 let (item, part) = self.place();
                 self.content.text(item, part, text, out);
@@ -129,7 +129,7 @@ impl AssistantForm for BlockList {
     }
 
     fn cut(&mut self, out: &mut Target<'_>) {
-        // What is whole has no word for it.
+        // A whole message has no field for an interrupted item.
         out.lose(Field::ItemStatus, Reason::NoSlot);
     }
 
@@ -163,24 +163,24 @@ impl AssistantForm for BlockList {
     }
 }
 
-/// A request. Settings first, then `system`, then `messages`, each written as soon as its turn is known to be over:
-/// results directly after their calls and before anything else, system messages only where they may stand.
+/// Writes a request: settings, then `system`, then `messages`. Each turn is written as soon as it is known to be over.
+/// Results directly follow their calls, and system messages are written only where the API allows them.
 pub(super) struct MessagesRequest {
-    /// `messages` is open; before, a system message belongs to `system`.
+    /// Set once `messages` is open; before that, a system message belongs to `system`.
     messages: bool,
     blocks: BlockList,
-    /// The user's turn is open: its `tool_result` blocks, which come first, are written.
+    /// Set while the user's turn is open; its `tool_result` blocks come first and are written.
     answering: bool,
-    /// What else it says.
+    /// The rest of the user's turn.
     said: WireContent,
     /// A system message whose place is not decided yet.
     system: WireContent,
     last: Speaker,
-    /// What the model takes.
+    /// The model's capabilities.
     takes: Option<&'static Capabilities>,
 }
 
-/// The API has no setting that asks for any JSON object.
+/// The API has no setting that requests any JSON object.
 const JSON_INSTRUCTION: &str = "Answer with one JSON object and nothing else.";
 
 impl Default for MessagesRequest {
@@ -269,9 +269,9 @@ impl RequestForm for MessagesRequest {
         block.end_object();
     }
 
-    /// Writes the user's turn, then the system message that waits: in `system` if nothing was said before, as a message
-    /// of its own where that may stand (after the user, before the assistant or at the end), else as marked user text.
-    /// Never earlier.
+    /// Writes the user's turn, then the pending system message: in `system` if no message precedes it, as a message of
+    /// its own where the API allows it (after the user, before the assistant or at the end), otherwise as marked user
+    /// text. A system message never moves ahead of its place.
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
         self.end_user(out);
         if self.system.is_empty() {
@@ -330,12 +330,12 @@ impl MessagesRequest {
     }
 }
 
-/// Writes a picture or a document, or says why the API takes no such thing.
+/// Writes a picture or a document, or returns the reason the API refuses it.
 fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
     let Media { media_type, source, name, context, citable, detail: _ } = media;
     let known = media_type.as_ref().map(Str::decode);
     let kind = match (known.as_deref(), source) {
-        // Each provider has its own store of files.
+        // Files are stored per provider.
         (_, MediaSource::File(_)) => return Err(Reason::Foreign),
         (_, MediaSource::Text(_)) | (Some("application/pdf"), _) => "document",
         (Some("image/jpeg" | "image/png" | "image/gif" | "image/webp"), _) | (None, MediaSource::Url(_)) => {
@@ -359,7 +359,7 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
         }
         MediaSource::Url(place) | MediaSource::File(place) => {
             json.literal("url").key("url").str(place);
-            // A document at an address is a PDF, a picture is any.
+            // A document at a URL is a PDF; a picture may have any type.
             unsaid = media_type.as_ref().filter(|_| kind == "image");
         }
     }
@@ -381,7 +381,7 @@ fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
     Ok(())
 }
 
-/// A whole response, or an error in its place. Nothing is written before the end is known.
+/// A whole response, or an error in its place. Output starts only after the last event.
 pub(super) struct WholeAnswer {
     blocks: BlockList,
 }
@@ -419,10 +419,10 @@ impl AnswerForm for WholeAnswer {
     }
 }
 
-/// A stream: `message_start`, blocks one after the other, `message_delta`, `message_stop`; or `error` and nothing more.
+/// A stream: `message_start`, blocks in sequence, `message_delta`, `message_stop`; or `error` as the last event.
 #[derive(Default)]
 pub(super) struct MessageEvents {
-    /// Blocks so far.
+    /// Number of blocks so far.
     count: u64,
 }
 
@@ -449,7 +449,7 @@ impl AnswerForm for MessageEvents {
         let detail = own_detail(stop, out);
         let json = out.json.begin_frame("event: message_delta\ndata: ");
         write_stop(stop, detail, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
-        // All counts once more: what was not known at the start is known now.
+        // Repeat all counts: the start may have lacked some.
         write_usage(head, json.end_object());
         json.end_object().end_frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
     }
@@ -462,9 +462,9 @@ impl AnswerForm for MessageEvents {
 }
 
 impl MessageEvents {
-    /// A piece of the open block: `piece` is its `delta` up to the text.
+    /// Writes a delta of the open block: `piece` is its `delta` up to the text.
     fn delta(&self, piece: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
-        // Nothing is said by saying nothing.
+        // Skip empty deltas.
         if !text.is_empty() {
             self.begin_delta(out).up_to_value(piece).str(text).end_object().end_object().end_frame("\n\n");
         }
@@ -502,7 +502,7 @@ impl AssistantForm for MessageEvents {
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
         const INPUT: &str = r#""delta":{"type":"input_json_delta","partial_json":"#;
         match growth {
-            // Refusals do not stand apart here.
+            // The API has no refusal block; a refusal is written as text.
             Growth::Text(text) | Growth::Refusal(text) => {
                 self.delta(r#""delta":{"type":"text_delta","text":"#, text, out);
             }
@@ -514,7 +514,7 @@ impl AssistantForm for MessageEvents {
                 self.delta(r#""delta":{"type":"signature_delta","signature":"#, &state, out);
             }
             Growth::Arguments(Args::Text(text)) => self.delta(INPUT, text, out),
-            // No arguments are said by saying nothing.
+            // Empty arguments need no delta.
             Growth::Arguments(Args::Json(json)) if json.as_str() == "{}" => {}
             Growth::Arguments(Args::Json(json)) => self.delta(INPUT, &Str::plain(json.as_str()), out),
             Growth::Citation(citation) => {
@@ -524,7 +524,7 @@ impl AssistantForm for MessageEvents {
                     self.begin_delta(out).up_to_value(r#""delta":{"type":"citations_delta","citation":"#);
                 json.values(written.bytes()).end_object().end_object().end_frame("\n\n");
             }
-            // An answer has no marks, as the profile of its clients says.
+            // A response has no cache breakpoints, per the client profile.
             Growth::Cache(_) => {}
         }
     }
@@ -543,7 +543,7 @@ fn write_head(head: &ResponseHead, json: &mut JsonWriter<'_>) {
     json.up_to_value(r#""type":"message","role":"assistant","model":"#).str(&text(&head.model, "unknown"));
 }
 
-/// `"usage":{…}`; both sums are required.
+/// `"usage":{…}`; both totals are required.
 fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
     let Usage { input, cache_read, cache_write, cache_write_long, output, reasoning, .. } =
         head.usage.unwrap_or_default();
@@ -562,7 +562,7 @@ fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
     json.end_object();
 }
 
-/// What is said of a stop in this API's own terms; the terms of others have no place.
+/// The stop detail, if it is in this API's own form; details of other APIs have no field.
 fn own_detail<'a>(stop: &Stopped<'a>, out: &mut Target<'_>) -> Option<&'a Raw<'a>> {
     let detail = stop.detail?;
     let mut tape = TapeBuf::default();
@@ -584,7 +584,7 @@ fn write_stop(stop: &Stopped<'_>, detail: Option<&Raw<'_>>, json: &mut JsonWrite
     json.opt_raw("stop_details", detail);
 }
 
-/// The body of an error, alone or as a stream event.
+/// The body of an error, on its own or as a stream event.
 fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
     let Failure { class, status: _, code, message, request_id, retry_after: _ } = failure;
     let own = ERRORS.of_class(*class);

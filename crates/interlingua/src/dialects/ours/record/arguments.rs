@@ -1,14 +1,14 @@
-//! Values whose form in an entry depends on their text: arguments that came as a string, and values that could pass for a
-//! content list.
+//! Values whose form in an entry depends on their text: arguments in a string, and values that resemble a content list.
 
 use crate::json::{JsonWriter, Raw, Str, escape_into};
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 
-/// Writes arguments that came as text: as the object they spell, or else as they are. Returns whether as text.
+/// Writes arguments from a string: as the object the string holds, otherwise as the string. Returns whether a string
+/// was written.
 pub(super) fn put_arguments(text: &Str<'_>, json: &mut JsonWriter<'_>) -> bool {
     let plain = text.decode();
     let object = plain.starts_with('{') && plain.ends_with('}');
-    // What decoding had to replace is not the same JSON any more.
+    // JSON with replaced characters differs from the source's JSON.
     let sound = || {
         !plain.contains(char::REPLACEMENT_CHARACTER) || {
             let mut again = String::new();
@@ -25,7 +25,7 @@ pub(super) fn put_arguments(text: &Str<'_>, json: &mut JsonWriter<'_>) -> bool {
     true
 }
 
-/// Whether a value of the source would be read as something else than a value: as text, as nothing, as a content list.
+/// Whether a reader would parse the value as text, as absent or as a content list.
 pub(super) fn is_ambiguous(value: &Raw<'_>) -> bool {
     let text = value.as_str();
     match text.as_bytes().first() {
@@ -37,7 +37,7 @@ pub(super) fn is_ambiguous(value: &Raw<'_>) -> bool {
     }
 }
 
-/// Whether a value is a content list in our form.
+/// Whether a value is a content list in the record's form.
 pub(super) fn is_parts(list: Val<'_>) -> bool {
     list.kind() == Kind::Array
         && list.elements().next().is_some()

@@ -1,8 +1,8 @@
 //! Call ids for a source that has none: Gemini CLI's and Codex's API-like forms, Cursor.
 //!
-//! A call without an id gets one of ours, and the result that answers the call gets the same. An entry with such an id
-//! has the member [`SYNTHETIC`]. The ids are numbered in the order of the entries, so a record stays a function of its
-//! source. The reader of a record recognises these ids and drops them: no event has an id that the source did not have.
+//! A call without an id gets a synthetic id, and its result gets the same id. An entry with a synthetic id has the
+//! member [`SYNTHETIC`]. The ids are numbered in the order of the entries, so a record stays a function of its source.
+//! The reader of a record recognises these ids and drops them: events have only ids of the source.
 
 use std::collections::VecDeque;
 
@@ -10,36 +10,36 @@ use crate::json::Str;
 use crate::log::{Answered, CallPairs, link_key};
 use crate::model::ItemId;
 
-/// The member of an entry whose `call-id` is ours.
+/// The member that marks an entry's `call-id` as synthetic.
 pub(super) const SYNTHETIC: &str = "synthetic-call-id";
 
 const PREFIX: &str = "interlingua-call-";
 
-/// The calls of one session that wait for their result. The writer and the reader of a record both keep these books.
+/// The open calls of one session. The writer and the reader of a record track the same state.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
-    /// Calls without an id. Each is known by its number.
+    /// Calls without an id, by number.
     pairs: CallPairs,
-    /// The number of the last id of ours.
+    /// The number of the last synthetic id.
     last: u64,
-    /// The ids of calls that have one: a result without an id may answer the only one of these.
+    /// Ids of the open calls with an id: a result without an id belongs to the only open call.
     named: VecDeque<String>,
-    /// The memory of ids that are answered, to be used again: a call costs no allocation.
+    /// Strings of completed ids, reused to avoid an allocation per call.
     spare: Vec<String>,
 }
 
 impl CallIds {
-    /// The number of open calls with an id that are remembered.
+    /// The most open calls with an id that are remembered.
     const MOST_NAMED: usize = 64;
 
-    /// The user speaks, and earlier calls are not the ones that are answered next.
+    /// The user sends a prompt: the next results do not belong to earlier calls.
     pub(super) fn prompt(&mut self) {
         self.pairs.prompt();
     }
 
-    /// A call with an id of the source begins.
+    /// A call with an id of the source starts.
     pub(super) fn named_call(&mut self, id: &Str<'_>) {
-        // No later id of ours is the same.
+        // Later synthetic ids get higher numbers.
         self.last = self.last.max(number_of(id).unwrap_or(0));
         if self.named.len() == Self::MOST_NAMED {
             self.spare.extend(self.named.pop_front());
@@ -49,21 +49,21 @@ impl CallIds {
         self.named.push_back(named);
     }
 
-    /// A result with an id of the source begins.
+    /// A result with an id of the source starts.
     pub(super) fn named_result(&mut self, id: &Str<'_>) {
         if let Some(at) = self.named.iter().position(|known| known == id.as_escaped()) {
             self.spare.extend(self.named.remove(at));
         }
     }
 
-    /// A call of that tool begins, without an id. Returns the id that its entry gets.
+    /// A call of `tool` without an id starts. Returns the synthetic id for its entry.
     pub(super) fn unnamed_call(&mut self, tool: &Str<'_>) -> Str<'static> {
         self.last += 1;
         self.pairs.call(link_key(None, Some(tool)), ItemId(self.last));
         id_of(self.last)
     }
 
-    /// A result begins, without an id. Returns the id of the call that it answers, if there is one.
+    /// A result without an id starts. Returns the id of its call, if found.
     pub(super) fn unnamed_result(&mut self, tool: Option<&Str<'_>>) -> Option<Str<'static>> {
         match self.pairs.result(link_key(None, tool)) {
             Answered::Call(ItemId(number)) => Some(id_of(number)),
@@ -74,8 +74,8 @@ impl CallIds {
         }
     }
 
-    /// Whether a call that is marked as synthetic has an id of ours: a later one than those before it. An entry between
-    /// the two may have been taken out of the record.
+    /// Whether the id of a call marked as synthetic has the form and order of a synthetic id. Numbers may be skipped:
+    /// an entry may have been removed from the record.
     pub(super) fn is_made_up(&mut self, id: &Str<'_>, tool: &Str<'_>) -> bool {
         let Some(number) = number_of(id).filter(|number| *number > self.last) else { return false };
         self.last = number - 1;
@@ -88,7 +88,7 @@ fn id_of(number: u64) -> Str<'static> {
     Str::from_escaped(format!("{PREFIX}{number}"))
 }
 
-/// The number in an id that looks like ours.
+/// The number in a synthetic id.
 fn number_of(id: &Str<'_>) -> Option<u64> {
     let digits = id.as_escaped().strip_prefix(PREFIX)?;
     let is_number = digits.len() < 16 && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The schema of a record, checked at reading speed. The same rules as CDDL are in the `interlingua-record` crate.
+//! Validates a record against its schema at reading speed. The `interlingua-record` crate holds the same rules as CDDL.
 
 use super::call_ids::SYNTHETIC;
 use super::profile::DraftProfile;
@@ -8,16 +8,16 @@ use crate::json::is_rfc3339;
 use crate::pipe::Events;
 use crate::tape::{Kind, Val, hash_of};
 
-/// Remembers what has been seen of the outer document, which comes in two pieces.
+/// Validation state of the outer document, which arrives in two pieces.
 #[derive(Default)]
 pub(super) struct Checker {
     profile: DraftProfile,
     record: Vec<&'static str>,
-    /// `None` until there is a session that is a map.
+    /// `None` until a `session` map was read.
     session: Option<Vec<&'static str>>,
 }
 
-/// What a member must be.
+/// The type of a member.
 #[derive(Clone, Copy)]
 enum Type {
     Text,
@@ -62,7 +62,7 @@ impl Type {
     }
 }
 
-/// What a member must be, and whether it must be there.
+/// The type of a member, and whether it is required.
 struct Rule {
     name: &'static str,
     /// The hash of the name.
@@ -248,7 +248,7 @@ const RANGE_V2: &[Rule] = &[
 
 const CONTRIBUTOR_V2: &[Rule] = &[must("type", Type::Text), may("model_id", Type::Text)];
 
-/// Where a value stands, written out only when something is wrong with it.
+/// The path of a value, formatted only for an error.
 #[derive(Clone, Copy)]
 pub(super) enum Pointer<'p> {
     /// The record.
@@ -280,7 +280,7 @@ impl Checker {
         Self { profile, ..Self::default() }
     }
 
-    /// Checks the document around the entries, in the piece at hand.
+    /// Validates the current piece of the outer document.
     pub(super) fn outer(&mut self, record: Val<'_>, out: &mut Events<'_>) {
         let at = Pointer::Record;
         if record.kind() != Kind::Object {
@@ -289,7 +289,7 @@ impl Checker {
         let profile = self.profile;
         let wanted = if profile == DraftProfile::V3 { RECORD } else { RECORD_V2 };
         profile.map(record, at, &[wanted], out);
-        // Its entries cut the session in two; everything else stands in one of the pieces.
+        // The entries split the session in two; every other member is in a single piece.
         once(record, at, wanted, &mut self.record, out);
         sub(record.get("recording-agent"), at.member("recording-agent"), AGENT, profile, out);
         sub(record.get("vcs"), at.member("vcs"), VCS, profile, out);
@@ -322,7 +322,7 @@ impl Checker {
         }
     }
 
-    /// Checks that nothing is missing of the outer document.
+    /// Validates that the outer document is complete.
     pub(super) fn finish(&self, out: &mut Events<'_>) {
         let required = |seen: &[&str], at: Pointer<'_>, names: &[&str], out: &mut Events<'_>| {
             for name in names.iter().filter(|name| !seen.contains(name)) {
@@ -343,7 +343,7 @@ impl Checker {
     }
 }
 
-/// Notes the members of a map that comes in pieces: none may stand in two.
+/// Records the members of a map that arrives in pieces; no member may be in both pieces.
 fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
     for &Rule { name, .. } in known.iter().filter(|rule| map.get(rule.name).is_some()) {
         if !seen.contains(&name) {
@@ -354,7 +354,7 @@ fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static s
     }
 }
 
-/// Checks one entry and its children.
+/// Validates an entry and, recursively, the entry's children.
 pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
     if entry.map.kind() != Kind::Object {
         return breach(at, "a map", out);
@@ -377,7 +377,7 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
         (_, DraftProfile::V2) => VENDOR_V2,
         (_, DraftProfile::V3) => return breach(at.member("type"), "one of the six entry types", out),
     };
-    // Seed documents of the draft call a tool call's own id `tool-id`; both are accepted.
+    // Seed documents of the draft have `tool-id` for a tool call's own id; both names are accepted.
     profile.map(entry.map, at, &[profile.of_every_entry(), own], out);
     let usage = entry.map.get("token-usage");
     let usage = usage.filter(|_| matches!(kind.as_escaped(), "user" | "assistant"));
@@ -392,13 +392,13 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
     }
 }
 
-/// Checks a vendor extension.
+/// Validates a vendor extension.
 fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: DraftProfile, out: &mut Events<'_>) {
     sub(ext, at, if profile == DraftProfile::V3 { EXT } else { EXT_V2 }, profile, out);
 }
 
 impl DraftProfile {
-    /// Checks a map, which has all these rules.
+    /// Validates a map against all these rules.
     fn map(self, map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
         for wanted in wanted {
             rules(map, at, wanted, out);
@@ -445,7 +445,7 @@ fn contributor(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut E
 
 type Each<'a> = &'a mut dyn FnMut(Val<'_>, Pointer<'_>, &mut Events<'_>);
 
-/// Checks each element of a list.
+/// Validates each element of a list.
 fn each(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>, check: Each<'_>) {
     let elements = map.get(list).into_iter().flat_map(|list| list.elements());
     for (number, element) in elements.enumerate() {
@@ -461,7 +461,7 @@ fn each_text(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>) {
     });
 }
 
-/// Checks a member that is a map, and returns it.
+/// Validates a member that is a map, and returns it.
 fn sub<'t>(
     member: Option<Val<'t>>,
     at: Pointer<'_>,
@@ -474,7 +474,7 @@ fn sub<'t>(
     Some(map)
 }
 
-/// A map in which nothing else is allowed.
+/// Validates a map that allows no other members.
 fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
     if map.kind() != Kind::Object {
         return breach(at, "a map", out);
@@ -483,7 +483,7 @@ fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) 
     nothing_else(map, at, &[wanted], out);
 }
 
-/// Checks that every member has a rule.
+/// Validates that every member has a rule.
 fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
     for (name, _) in map.members() {
         if !wanted.iter().copied().flatten().any(|rule| name.is(rule.name)) {
@@ -492,9 +492,9 @@ fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Eve
     }
 }
 
-/// Checks the members of a map that have rules.
+/// Validates the members that have rules.
 fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
-    // A bit for each rule whose member has been seen.
+    // One bit per rule, set once the member was read.
     let mut seen = 0u32;
     for (name, val) in map.members() {
         let hash = val.name_hash();
@@ -515,7 +515,7 @@ fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
     }
 }
 
-/// What is expected of a member that stands there twice.
+/// The expectation for a duplicate member.
 const ONCE: &str = "this member only once";
 
 #[cold]

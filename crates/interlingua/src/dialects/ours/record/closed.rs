@@ -1,6 +1,6 @@
-//! The writer of profile v2, whose maps are closed: each entry is written as in v3, and then all that the draft does not know
-//! is moved into `vendor-ext`, where such things have their place: the source line in `data/line` (with `more` and `space`), and
-//! in `data/said` what our model says beyond the draft.
+//! The writer of profile v2, whose maps are closed. Each entry is written as in v3; then all members outside the draft
+//! move into `vendor-ext`: the source line into `data/line` (with `more` and `space`), and model fields beyond the
+//! draft into `data/said`.
 
 use super::profile::{DraftProfile, OURS};
 use super::write::RecordWriter;
@@ -18,7 +18,7 @@ pub(super) struct ClosedWriter {
     pieces: Pieces,
 }
 
-/// Cuts an open record into its entries and closes each.
+/// Splits an open record into entries and closes each entry.
 struct Pieces {
     framer: DocumentFramer,
     limits: Limits,
@@ -41,7 +41,7 @@ impl ClosedWriter {
         }
     }
 
-    /// Runs `write` on the writer of open records and closes the entries that are complete then.
+    /// Runs `write` on the writer of open records, then closes the completed entries.
     fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut RecordWriter, &mut Target<'_>)) {
         let mut bytes = Vec::new();
         let mut json = self.json.emit(&mut bytes);
@@ -69,7 +69,7 @@ impl Writer for ClosedWriter {
     }
 }
 
-/// Writes a piece of the record: an entry with its maps closed, anything else as it is.
+/// Writes a piece of the record: an entry with closed maps, any other piece unchanged.
 fn put(
     frame: &Frame<'_>,
     limits: &Limits,
@@ -82,7 +82,7 @@ fn put(
         return json.bytes(source.as_deref().unwrap_or(frame.bytes));
     };
     let text = std::str::from_utf8(frame.bytes).unwrap_or_default();
-    // Our own writer wrote it, within these limits.
+    // Our own writer produced the piece within these limits, so parsing succeeds.
     let Ok(tape) = tape.parse(text, limits) else {
         return json.bytes(frame.bytes);
     };
@@ -94,7 +94,7 @@ fn put(
     json.bytes(closed.bytes());
 }
 
-/// The members that the draft knows, by the type of the entry.
+/// The draft's members for a type of entry.
 fn known(kind: &str) -> &'static [&'static str] {
     match kind {
         "user" => &["content", "parent-id"],
@@ -109,10 +109,10 @@ fn known(kind: &str) -> &'static [&'static str] {
 /// Members that every entry may have.
 const EVERY: &[&str] = &["type", "timestamp", "id"];
 
-/// What the draft counts.
+/// The draft's usage counts.
 const COUNTS: &[&str] = &["input", "output", "cached", "reasoning", "total", "cost"];
 
-/// What is written in another place, or in another form.
+/// Members written at another path, or in another form.
 const ELSEWHERE: &[&str] = &["children", "vendor-ext", "token-usage", "data"];
 
 fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
@@ -160,14 +160,14 @@ fn put_entry(entry: Val<'_>, json: &mut JsonWriter<'_>) {
     json.end_object();
 }
 
-/// What an entry used: the draft counts it on entries of the assistant.
+/// The usage of an entry: the draft has it only on assistant entries.
 struct UsageMembers<'t> {
     map: Option<Val<'t>>,
     of_assistant: bool,
 }
 
 impl UsageMembers<'_> {
-    /// Whether the draft has a place for that member: in `token-usage`, or on the entry.
+    /// Whether the draft has this member, in `token-usage` or on the entry.
     fn is_known(&self, name: &Str<'_>) -> bool {
         self.of_assistant && (name.is(STOP) || COUNTS.contains(&name.as_escaped()))
     }
@@ -194,7 +194,7 @@ impl UsageMembers<'_> {
 
 const STOP: &str = "stop-reason";
 
-/// Writes the members of a map that are wanted.
+/// Writes the members of a map that `wanted` selects.
 fn put_members(map: Val<'_>, wanted: &dyn Fn(&Str<'_>) -> bool, json: &mut JsonWriter<'_>) {
     for (name, value) in map.members().filter(|(name, _)| wanted(name)) {
         json.key(name.as_escaped()).raw(&Raw::new(value.text()));

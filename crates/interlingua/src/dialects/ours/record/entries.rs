@@ -1,4 +1,4 @@
-//! Events to entries, written as they come; nothing is held but a line whose item is still open.
+//! Events to entries, written as they arrive; only lines whose item is still open are held back.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -27,45 +27,45 @@ use crate::pipe::Target;
 
 #[derive(Default)]
 pub(super) struct Entries {
-    /// The agent whose log it is.
+    /// The agent that wrote the log.
     source: Option<&'static str>,
     pub(super) summary: SessionSummary,
     entry: Option<Entry>,
-    /// The entry's item and the open items within it, each within the one before.
+    /// The entry's item, then the open items within it, each nested in the one before.
     nodes: Vec<EntryNode>,
-    /// The model that the entry names.
+    /// The model in the entry.
     model: String,
     tally: Tally<KnownResponses>,
     call_ids: CallIds,
-    /// The time at the source, for what has none of its own.
+    /// The source's clock, for events without a time of their own.
     now: Option<Raw<'static>>,
-    /// An entry has that time.
+    /// Set once an entry has the clock's time.
     now_is_said: bool,
     /// Lines whose item is still open.
     held: JsonBuffer,
-    /// Whose lines they are.
+    /// The dialect of the held lines.
     held_owner: String,
-    /// Where the first held line ends.
+    /// The end of the first held line.
     first_held: Option<usize>,
-    /// The spacing around each line of the entry; empty while there is none.
+    /// The spacing around each line of the entry; empty while no line has spacing.
     spaces: Vec<(String, String)>,
-    /// Lines of the entry so far.
+    /// Number of lines in the entry.
     lines: usize,
-    /// The source of each of them.
+    /// The source text of each line.
     sources: SourceLines,
-    /// The hash of the entry's shape when a line was found sound by it, and the text of that line was not kept.
+    /// The hash of the entry's shape after a line that was accepted by a known shape and whose text was not kept.
     unread_line: Option<u64>,
     shape: EntryShape,
     known: KnownShapes,
     holes: LineHoles,
-    /// The output is not held: entries that begin now are too large to be rebuilt.
+    /// Set while the output is not held: entries that start now are too large to rebuild.
     pub(super) large: bool,
     rebuilder: Option<Rebuilder>,
     pub(super) no_final_newline: bool,
     waiting: Waiting,
-    /// Open items whose entry had to end before they did: bytes of a log that cannot be read stand where they stood.
+    /// Open items whose entry ended early, because unreadable bytes of a log keep their position.
     cut: HashMap<ItemId, NodeKind, BuildHasherDefault<Identity>>,
-    /// Bytes of the source that could not be read and are not written yet.
+    /// Unreadable bytes of the source, not yet written.
     unreadable: UnreadableRun,
 }
 
@@ -73,15 +73,15 @@ pub(super) struct Entries {
 #[derive(Default)]
 struct Entry {
     ext: Ext,
-    /// Its `token-usage` is written.
+    /// Set once `token-usage` is written.
     usage: bool,
-    /// It is an event, and no item.
+    /// Set for an event that is not an item.
     apart: bool,
-    /// Its text is not held, so that it cannot be rebuilt.
+    /// Set if the entry's text is not held, so the entry cannot be rebuilt.
     large: bool,
 }
 
-/// How far the entry's `vendor-ext` is written.
+/// How much of the entry's `vendor-ext` is written.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Ext {
     #[default]
@@ -102,14 +102,14 @@ impl Entries {
         Self { source, summary, tally, rebuilder, ..Self::default() }
     }
 
-    /// The text of the entry at hand is not kept.
+    /// Marks the text of the current entry as not held.
     pub(super) const fn forget_text(&mut self) {
         if let Some(entry) = &mut self.entry {
             entry.large = true;
         }
     }
 
-    /// Takes in the next event.
+    /// Handles the next event.
     pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::ItemDelta(_) => self.event_of_item(event, out),
@@ -119,13 +119,13 @@ impl Entries {
             }
             Event::ItemCompleted(_) => {
                 self.event_of_item(event, out);
-                // What waits for the entry goes on once the entry has its line.
+                // Units that wait for the entry continue once the entry has its line.
                 self.go_on_within(out);
             }
             Event::SessionStarted(session) | Event::SessionUpdated(session) => {
                 let earlier = self.summary.leaf().filter(|_| self.source.is_none() && session.leaf.is_some());
                 if let Some(leaf) = earlier.filter(|leaf| Some(*leaf) != session.leaf.as_ref()) {
-                    // Only the last one stands in the record, and no line says the others.
+                    // The record holds only the last leaf, and no source line holds the others.
                     let bytes = leaf.as_escaped().len() as u64;
                     out.ledger.lose_late(Field::SessionLeaf, Reason::Merged, 1, bytes);
                 }
@@ -139,12 +139,12 @@ impl Entries {
                 self.shape.clock(time);
                 self.now = Some(time.clone().into_owned());
             }
-            // `open_event` knows them all.
+            // `open_event` handles all of them.
             _ => self.event_apart(event, out),
         }
     }
 
-    /// Takes in what was not understood of a frame, or could not be read.
+    /// Handles the unclaimed rest of a frame, or unreadable bytes.
     pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         match leftover.body {
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
@@ -153,7 +153,7 @@ impl Entries {
                 self.line(leftover, out);
                 self.shape.end_frame();
                 self.go_on(out);
-                // A line of a log tells its own time, and not that of the next one.
+                // In a log, the time of a line does not apply to the next line.
                 if self.now.is_some() && is_log(owner) {
                     self.now = None;
                 }
@@ -166,7 +166,7 @@ impl Entries {
         }
     }
 
-    /// Everything has been said.
+    /// Ends the record's entries.
     pub(super) fn finish(&mut self, out: &mut Target<'_>) {
         self.go_on(out);
         self.close_entry(out);
@@ -175,7 +175,7 @@ impl Entries {
             .take()
             .filter(|now| !self.now_is_said && now.as_str() != self.summary.overview.last_time);
         if let Some(now) = unsaid {
-            // No entry has that time, and the session does not end with it.
+            // No entry has this time, and it is not the end of the session.
             out.ledger.lose_late(Field::EventTime, Reason::Merged, 1, now.as_str().len() as u64);
         }
     }
@@ -184,10 +184,10 @@ impl Entries {
         !self.nodes.is_empty()
     }
 
-    /// Writes an event of an item, or lets it wait.
+    /// Writes an event of an item, or queues it.
     fn event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         let waits_for = match event {
-            // Nearly always: of the innermost item, and nothing waits.
+            // The common case: the event belongs to the innermost item, and the queue is empty.
             _ if self.waiting.is_empty() && event.item() == self.nodes.last().map(|node| node.item) => None,
             Event::ItemStarted(head) => self.waiting.start_waits_for(self.holder(head)),
             Event::ItemDelta(Delta { item, .. }) | Event::ItemCompleted(ItemTail { id: item, .. }) => {
@@ -210,8 +210,7 @@ impl Entries {
         }
     }
 
-    /// The open item that an item belongs to: the message that holds it, or the call by which a subagent was started
-    /// that says it.
+    /// The open item that contains an item: the message around the item, or the call that started the item's subagent.
     fn holder(&self, head: &ItemHead<'_>) -> Option<ItemId> {
         head.within.or_else(|| {
             let call = head.parent_call.as_ref()?;
@@ -219,7 +218,7 @@ impl Entries {
         })
     }
 
-    /// Writes an event that is no item once nothing is open.
+    /// Writes an event that is not an item, after all open items have ended.
     fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         self.go_on(out);
         if self.is_open() {
@@ -236,7 +235,7 @@ impl Entries {
         }
     }
 
-    /// Writes what has waited for the entry to end, in the order it came, up to what is open again.
+    /// Writes the units that wait for the entry to end, in order, until an item is open again.
     fn go_on(&mut self, out: &mut Target<'_>) {
         while !self.waiting.is_empty() && !self.is_open() {
             let Some(unit) = self.waiting.next() else { return };
@@ -251,7 +250,7 @@ impl Entries {
         }
     }
 
-    /// Writes what has waited for a child of the innermost open item to end.
+    /// Writes the units that wait for a child of the innermost open item to end.
     fn go_on_within(&mut self, out: &mut Target<'_>) {
         while !self.waiting.is_empty() && self.is_open() {
             let Some(WaitingUnit::Item(events)) = self.waiting.next() else { return };
@@ -267,13 +266,13 @@ impl Entries {
         }
     }
 
-    /// A node begins to be written.
+    /// Starts a node.
     fn push_node(&mut self, node: EntryNode) {
         self.waiting.opened(node.item);
         self.nodes.push(node);
     }
 
-    /// Begins an entry, whose first byte comes next.
+    /// Starts an entry; its first byte follows.
     fn begin_entry(&mut self, mut entry: Entry, out: &mut Target<'_>) {
         if self.large {
             out.json.forget_tail();
@@ -303,8 +302,8 @@ impl Entries {
         self.push_node(node);
     }
 
-    /// Compares the lines of the entry with what restoring it gives, and keeps those whole that differ. `closing` closes
-    /// what is open of the entry.
+    /// Compares the entry's lines with the restored lines, and keeps differing lines whole. `closing` holds the
+    /// brackets that close the entry.
     fn check_lines(&mut self, closing: &str, out: &mut Target<'_>) {
         if !self.sources.need_check() {
             return;
@@ -328,7 +327,7 @@ impl Entries {
         let Some(Repaired { at, lines, verbatim }) = repaired else {
             return self.known.add(&self.shape, self.sources.text());
         };
-        // The list of further lines stays open, if it was.
+        // The list of further lines stays open, if it was open.
         let lines = lines.bytes();
         let open = lines.len() - usize::from(closing.starts_with(']'));
         out.json.replace_tail(comma + at, lines.get(..open).unwrap_or_default());
@@ -367,7 +366,7 @@ impl Entries {
         let json = &mut out.json;
         let is_restored = entry.apart || self.rebuilder.is_some();
         if let (true, Ext::None, Some(owner)) = (is_restored, entry.ext, self.source) {
-            // Its line comes with another entry: restoring the log must not build one for it.
+            // The line belongs to another entry; with this mark, restoring the log builds no line for this entry.
             json.key("vendor-ext").object().key("vendor").literal(owner).end_object();
         }
         if entry.ext == Ext::More {
@@ -393,7 +392,7 @@ impl Entries {
         self.lines = 0;
     }
 
-    /// Ends the innermost node. The entry's own object stays open for what belongs to the entry.
+    /// Ends the innermost node. The entry's own object stays open for the members of the entry.
     fn end_node(&mut self, tail: Option<&ItemTail<'_>>, out: &mut Target<'_>) {
         let Some(node) = self.nodes.last_mut() else { return };
         node.close(&mut out.json);
@@ -414,14 +413,14 @@ impl Entries {
         }
     }
 
-    /// Ends the later part that is being written, if one is.
+    /// Ends the current later part, if a later part is open.
     fn end_later(&mut self, out: &mut Target<'_>) {
         if self.nodes.last().is_some_and(|node| node.later) {
             self.end_node(None, out);
         }
     }
 
-    /// The id of ours for a call that has none, or for the result of one.
+    /// The synthetic id for a call without an id, or for its result.
     fn synthetic_call_id(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) -> Option<Str<'static>> {
         match &head.kind {
             ItemKind::ToolCall(ToolCall { call_id: Some(id), .. }) => self.call_ids.named_call(id),
@@ -452,7 +451,7 @@ impl Entries {
         let call_id = self.synthetic_call_id(head, out);
         if let Some(parent) = self.nodes.last_mut() {
             parent.begin_children(&mut out.json);
-            // A block was said when its message was.
+            // A block has the time of its message.
             let now = self.now.as_ref().filter(|_| head.within.is_none());
             let (child, has_time) = EntryNode::open(head, now, call_id.as_ref(), &mut out.json);
             if let Some(time) = head.time.as_ref().or(now).filter(|_| has_time) {
@@ -481,7 +480,7 @@ impl Entries {
         }
     }
 
-    /// Goes on with an item whose entry had to end: in an entry of its own.
+    /// Continues an item whose entry ended early, in a new entry.
     #[cold]
     fn reopen(&mut self, item: ItemId, out: &mut Target<'_>) {
         self.close_entry(out);
@@ -495,7 +494,7 @@ impl Entries {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
         if self.nodes.last().is_none_or(|node| node.item != tail.id) {
-            // Its entry had to end before it did, and what is said of its end has no place any more.
+            // The item's entry ended early, so its tail has no place.
             self.cut.remove(&tail.id);
             return lose_tail(tail, out);
         }
@@ -504,7 +503,7 @@ impl Entries {
         self.end_node(Some(tail), out);
     }
 
-    /// An event that is no item is an entry of its own.
+    /// Writes an event that is not an item as an entry of its own.
     fn happened(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         self.close_entry(out);
         self.begin_entry(Entry { apart: true, ..Entry::default() }, out);
@@ -537,22 +536,23 @@ impl Entries {
         }
     }
 
-    /// Gives up a time that no entry of its line has: the session may end with it, but a later line may move that end. An
-    /// event of a live source may have the time of one before it.
+    /// Books a line's time as lost if no entry has it. The session's end may equal this time, but a later line may move
+    /// the end. An event of a live source may take the time of an earlier event.
     fn give_up_clock(&mut self, owner: &str, out: &mut Target<'_>) {
         if self.now.is_some() && !self.now_is_said && is_log(owner) {
             out.lose(Field::EventTime, Reason::Merged);
         }
     }
 
-    /// The session does not end before that time.
+    /// The session ends at this time or later.
     fn ends_after(&mut self, time: Option<&Time<'_>>) {
         if let Some(time) = time.filter(|time| is_time(time)) {
             self.summary.overview.later(time);
         }
     }
 
-    /// What a response has used belongs to the entry at hand, if that is complete and still open to it.
+    /// Writes the usage of a response into the current entry, if that entry is complete and still open; otherwise as an
+    /// entry of its own.
     fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, request_id, effort, answer, stop, usage, cost } = turn;
         self.ends_after(time.as_ref());
@@ -577,7 +577,7 @@ impl Entries {
             id.is_none() && model.is_none() && stop.is_none() && request_id.is_none() && effort.is_none();
         let counts_alone = names_nothing && time.is_none() && answer.is_none() && cost.is_none();
         if counts_alone && more.as_ref().is_some_and(|more| !is_some(more)) {
-            // Nothing used is nothing to write; the line still has its zeros.
+            // Usage of zero is not written; the source line holds the zeros.
             for (field, _) in Usage::default().counts() {
                 out.lose(field, Reason::Merged);
             }
@@ -585,7 +585,7 @@ impl Entries {
         }
         let free = self.entry.as_mut();
         let free = free.filter(|entry| !entry.apart && entry.ext == Ext::None && !entry.usage);
-        // A reader takes the entry's model for that of the response.
+        // A reader assumes the entry's model for the response.
         let same_model =
             free.is_some() && model.as_ref().is_some_and(|model| model.as_escaped() == self.model);
         if !news && !more.is_some_and(|more| is_some(&more)) && (same_model || model.is_none()) {
@@ -606,7 +606,7 @@ impl Entries {
     fn line(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         if self.entry.is_none() {
             unreadable::end(&mut self.unreadable, &mut out.json);
-            // A line that said nothing of its own, before any entry.
+            // A line before the first entry that emitted no event.
             self.begin_entry(Entry::default(), out);
             out.json.object().key("type").literal("system-event").key("event-type").literal("line");
             out.json.key("data").object().end_object();
@@ -644,8 +644,8 @@ impl Entries {
         self.check_lines(closing, out);
     }
 
-    /// Remembers the source of a line and what its restoring depends on. Returns whether the line must be kept whole: its
-    /// entry cannot be rebuilt, and no other of its shape was.
+    /// Records the source of a line and the shape its restoring depends on. Returns whether the line must be kept
+    /// whole: its entry cannot be rebuilt, and no entry of its shape was.
     fn learn_line(&mut self, body: LeftoverBody<'_>) -> bool {
         let tape = match body {
             LeftoverBody::Frame(tape) if self.rebuilder.is_some() && self.holes.count > 0 => tape,
@@ -655,7 +655,7 @@ impl Entries {
             }
         };
         if let Some(hash) = self.unread_line.take() {
-            // The text of the line before was not kept, and so the two cannot be compared.
+            // The text of the preceding line was not kept, so its holes cannot be compared with this line's.
             self.shape.odd();
             self.known.has_more(hash);
         }
@@ -681,7 +681,8 @@ impl Entries {
     }
 
     fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool, out: &mut Target<'_>) {
-        // The lines of a log come back in their order; of anything else, no item is cut in two for such bytes.
+        // Unreadable lines of a log keep their position. In any other source, an open item is not split for unreadable
+        // bytes.
         let in_order = Dialect::named(owner).is_none() || is_log(owner);
         if self.is_open() && !in_order {
             let (owner, bytes) = (owner.to_owned(), bytes.to_owned());
@@ -702,7 +703,7 @@ fn begin_ext(owner: &str, out: &mut Target<'_>) {
     out.json.up_to_value(r#""vendor-ext":{"vendor":"#).literal(owner).key("data");
 }
 
-/// Writes what is added to the session's usage, and what it cost: a number, or the schema has no place for it.
+/// Writes the increase of the session's usage, and the cost: the schema accepts only a number.
 fn write_usage(more: Option<&Usage>, turn: &Turn<'_>, out: &mut Target<'_>) {
     if let Some(more) = more {
         write_counts(more, &mut out.json);

@@ -1,6 +1,5 @@
-//! Events that are no items, in both directions. Each is a `system-event` whose `data` is the event in the model's own
-//! words; a notice has no `data` without `content`, so the two cannot be taken for each other, whatever an agent calls
-//! its notices.
+//! Events that are not items, in both directions. Each is a `system-event` whose `data` is the event under the model's
+//! own names. A notice always has `content` in its `data`, so the two differ whatever an agent calls its notices.
 
 use super::read_entry::{ReadEntry, ReadUsage};
 use super::usage::{KnownResponses, named_counts, read_counts};
@@ -9,7 +8,7 @@ use crate::json::{JsonWriter, Str};
 use crate::model::{Event, Field, Neutral, Spelling, Tally, Turn, Usage};
 use crate::tape::{Kind, Member as _, Val};
 
-/// What of a turn or response stands in `token-usage`: what it cost and, of a response, all that is counted.
+/// Members of a turn or response in `token-usage`: the cost and, for a response, the counts.
 const COST: &str = "cost";
 const USAGE: &str = "usage";
 
@@ -24,14 +23,14 @@ pub(super) fn open_event(event: &Event<'_>, json: &mut JsonWriter<'_>) {
         Event::Request(request) => put("request", &**request, json),
         Event::TurnStarted(turn) => put("turn-started", &Turn { cost: None, ..turn.clone() }, json),
         Event::TurnEnded(turn) => put("turn-ended", &Turn { cost: None, ..turn.clone() }, json),
-        // All that it says stands in `token-usage`.
+        // All values of a usage event are in `token-usage`.
         Event::Usage(_) => put("usage", &Turn::default(), json),
         Event::PermissionRequested(permission) => put("permission-requested", permission, json),
         Event::PermissionResolved(permission) => put("permission-resolved", permission, json),
         Event::QuestionRequested(question) => put("question-requested", question, json),
         Event::QuestionResolved(question) => put("question-resolved", question, json),
         Event::Error(failure) => put("error", failure, json),
-        // These are no entries of their own, and never come here.
+        // These events are not entries of their own and never reach this function.
         Event::SessionStarted(_)
         | Event::Clock(_)
         | Event::ItemStarted(_)
@@ -45,7 +44,7 @@ fn put<'t>(name: &str, data: &impl Neutral<'t>, json: &mut JsonWriter<'_>) {
     data.write(Spelling::Kebab, json);
 }
 
-/// Reads an entry that is no item: one with `data` that has no content. `None` if it is one.
+/// Reads an entry that is an event: an entry with `data` but without `content`. `None` for an item.
 pub(super) fn read_event<'t>(entry: &ReadEntry<'t>, tally: &mut Tally<KnownResponses>) -> Option<Event<'t>> {
     let data = entry.data.filter(|data| data.kind() == Kind::Object && data.get("content").is_none())?;
     let name = entry.event_type?.str()?;
@@ -82,13 +81,13 @@ fn read<'t, T: Neutral<'t>>(data: Val<'t>) -> Option<T> {
     T::read(data, Field::Structure, Spelling::Kebab)
 }
 
-/// Takes a member in the model's own words; another one is left alone.
+/// Takes a member in the model's form; a member in any other form is left unclaimed.
 pub(super) fn taken<'t, T: Neutral<'t>>(map: Val<'t>, name: &str, field: Field) -> Option<T> {
     map.get(name).and_then(|val| T::read(val, field, Spelling::Kebab))
 }
 
-/// Writes which response an entry's usage is of and why it stopped: shortly, as nearly all are, and the rest in the
-/// model's own words. `model` is the one that answers, unless the entry names it.
+/// Writes the response of an entry's usage and its stop reason: the common form as single members, the rest under the
+/// model's own names. `model` is the response's model, unless the entry holds it.
 pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &mut JsonWriter<'_>) {
     let Turn { id, model: _, time, request_id, effort, answer, stop, usage: _, cost: _ } = response;
     json.opt_str("response-id", id.as_ref()).opt_str("request-id", request_id.as_ref());
@@ -103,7 +102,7 @@ pub(super) fn put_response(response: &Turn<'_>, model: Option<&Str<'_>>, json: &
     }
 }
 
-/// What an entry says of the response it ends, or is about.
+/// Reads the response of an entry: the response the entry ends, or the response the entry is about.
 pub(super) fn read_response<'t>(
     usage: ReadUsage<'t>,
     entry: &ReadEntry<'t>,
@@ -120,7 +119,7 @@ pub(super) fn read_response<'t>(
     let request_id = of_response.take_str("request-id", Field::TurnRequestId);
     let effort = of_response.take_str("effort", Field::TurnEffort);
     let counts = (more != Usage::default()).then(|| tally.report(id.as_ref(), &more));
-    // A response that does not say otherwise is of the entry's model.
+    // Without a model of its own, a response has the entry's model.
     let model = of_response.take_str("model-id", Field::TurnModel);
     let model = model.or_else(|| entry.model.and_then(|model| model.str()));
     let word = of_response.take_str("stop-reason", Field::StopReason);
@@ -138,8 +137,8 @@ fn cost(usage: ReadUsage<'_>) -> Option<crate::json::Raw<'_>> {
     usage.counts.take_raw("cost", Field::Cost).or_else(|| usage.rest.take_raw("native-cost", Field::Cost))
 }
 
-/// What a turn adds to the session follows from what it and its responses said; if it does not, nobody knows what it
-/// is, and it is left alone.
+/// Notes the counts that a turn adds to the session, which follow from the counts of the turn and its responses. Other
+/// counts are left unclaimed.
 fn note_increase(entry: &ReadEntry<'_>, more: Option<Usage>) {
     let (Some(usage), Some(more)) = (entry.usage(), more) else { return };
     for (name, count) in named_counts(&more) {

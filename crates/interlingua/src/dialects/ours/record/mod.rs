@@ -1,9 +1,10 @@
 //! The verifiable agent record, profile v3, as JSON.
 //!
-//! One entry per line of the source (or per run of lines that say one thing). What the model has no word for stands in
-//! the entry's `vendor-ext`: `data` is the source line with a hole, `"~"`, for each value that the entry says in
-//! canonical terms; `more` are further lines of the same entry. So the entry reads as a record, and the line comes
-//! back byte for byte. What is known before the first entry stands before `entries`, the rest after it: one pass.
+//! One entry per line of the source, or per run of lines that form one item. Values without a field in the model are in
+//! the entry's `vendor-ext`: `data` is the source line with a hole, `"~"`, for each value that the entry holds under a
+//! canonical name; `more` holds further lines of the same entry. So the entry reads as a record, and the line is
+//! restored byte for byte. Session values known before the first entry precede `entries`, later values follow it: one
+//! pass.
 
 mod arguments;
 mod call_ids;
@@ -59,7 +60,7 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// A record is cut into its entries.
+/// A record is split into its entries.
 pub const FRAMING: Framing = Framing::Documents(&["session", "entries"]);
 
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
@@ -78,12 +79,12 @@ pub(super) fn is_v2(doc: Val<'_>) -> bool {
     version && doc.get("session").is_some_and(is_session)
 }
 
-/// Whether a conversion to a record has written several, one after the other: one for each session of the input.
+/// Whether a conversion wrote several records in sequence: one for each session of the input.
 pub fn has_several(report: &Report) -> bool {
     report.notes.iter().any(|(note, _)| *note == write::FURTHER_RECORD)
 }
 
-/// Whether a dialect is a record, of whatever profile.
+/// Whether a dialect is a record, of either profile.
 pub(crate) fn is_record(dialect: &str) -> bool {
     [DIALECT.name, super::record_v2::DIALECT.name].contains(&dialect)
 }
@@ -98,7 +99,7 @@ pub(super) fn closed_writer(options: &Options) -> Box<dyn Writer> {
     Box::new(closed::ClosedWriter::new(options))
 }
 
-/// The response that an entry tells of, and what that used.
+/// The response of an entry, and its usage.
 pub(crate) fn response_of(entry: Val<'_>) -> Option<(String, Usage)> {
     let usage = read_entry::ReadEntry::new(entry, DraftProfile::V3).usage()?;
     let id = usage.rest.get("response-id")?.str()?.as_escaped().to_owned();

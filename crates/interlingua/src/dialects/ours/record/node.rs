@@ -1,8 +1,8 @@
-//! An entry or a child while it is written: its head, its content, its end.
+//! An entry or a child while it is written: head, content and end.
 //!
-//! ContentSoFar is written as it comes. What does not fit where the content stands (a second part where one was announced,
-//! anything after a child) is a *later part*: a child that has the number of the part it is, or goes on with, and no
-//! head of its own.
+//! Content is written as it arrives. A part that does not fit at the current position (a second part where one was
+//! announced, or any part after a child) is a *later part*: a child without a head, with the number of the part that it
+//! is or continues.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -18,28 +18,28 @@ use crate::model::{
     Neutral as _, Notice, Opaque, OpaqueKind, Part, Shape, Spelling, ToolCall, ToolResult, issuers,
 };
 
-/// An entry or a child: what of its content is written.
+/// An entry or a child, and the state of its content.
 pub(super) struct EntryNode {
     pub(super) item: ItemId,
     pub(super) kind: NodeKind,
-    /// The id of the call it is.
+    /// The call id, for a call.
     call: Option<HeldCallId>,
     shape: Shape,
     content: ContentSoFar,
-    /// Its `children` have begun.
+    /// Set once `children` is open.
     pub(super) children: bool,
-    /// It is a later part of the node around it, not an item of its own.
+    /// Set for a later part of the surrounding node, which is not an item of its own.
     pub(super) later: bool,
-    /// Arguments that may come in pieces: only together are they a value.
+    /// Arguments that may arrive in pieces; only the joined text is a value.
     arguments: Option<(u32, String)>,
-    /// State that only its issuer can read, and the part it is.
+    /// Opaque state and the number of its part.
     opaque: Option<(u32, OpaqueKind, Str<'static>)>,
-    /// The state was said to be empty so far: a stream does that before the text comes.
+    /// Set while the state is empty: a stream sends empty state before the text.
     blank_opaque: bool,
     parts: Parts,
-    /// The number that a reader gives to the next part in the content, unless it is told another.
+    /// The number a reader assigns to the next part, unless the part holds a number.
     next: u32,
-    /// The number of the part that was written last.
+    /// The number of the last part written.
     last: Option<u32>,
 }
 
@@ -47,13 +47,13 @@ pub(super) struct EntryNode {
 pub(super) enum NodeKind {
     User,
     Assistant,
-    /// A system or developer message: the schema has no entry for it, so it is an event with content.
+    /// A system or developer message: the schema has no entry type for it, so it is an event with content.
     Speaker(Author),
     ToolCall(CallKind),
     ToolResult,
     Reasoning,
     Event,
-    /// An event that is called like an author: with content it would be a message.
+    /// A notice named after an author: with content it would be read as a message.
     Namesake,
 }
 
@@ -75,7 +75,7 @@ impl NodeKind {
         }
     }
 
-    /// The sort of call, if it is one.
+    /// The kind of the call, for a call.
     pub(super) const fn call(self) -> Option<CallKind> {
         match self {
             NodeKind::ToolCall(kind) => Some(kind),
@@ -83,12 +83,12 @@ impl NodeKind {
         }
     }
 
-    /// Whether the content stands in `data`.
+    /// Whether the content is in `data`.
     const fn is_wrapped(self) -> bool {
         matches!(self, NodeKind::Speaker(_) | NodeKind::Event | NodeKind::Namesake)
     }
 
-    /// Begins an object of that type. The schema wants a name of calls and events.
+    /// Starts an object of this type. The schema requires a name for calls and events.
     fn begin(self, name: &str, json: &mut JsonWriter<'_>) {
         match self {
             NodeKind::User => json.with_value(r#"{"type":"user""#),
@@ -104,7 +104,7 @@ impl NodeKind {
     }
 }
 
-/// Tells a notice from a message of the author that it is called like, or from one that has no name.
+/// Marks a notice whose name equals an author or the placeholder for a missing name.
 const NOTICE: &str = "notice";
 
 const SYSTEM_EVENT: &str = r#"{"type":"system-event","event-type":"#;
@@ -112,28 +112,28 @@ const SYSTEM_EVENT: &str = r#"{"type":"system-event","event-type":"#;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ContentSoFar {
     None,
-    /// A string that part is still being added to.
+    /// An open string, to which this part is being added.
     Text(u32),
-    /// A list whose last element is a text that part is still being added to, or complete.
+    /// An open list; the last element is an open text of this part, or complete.
     List(Option<(u32, &'static str)>),
-    /// The content is complete, and `encrypted` is a string that is still being added to.
+    /// The content is complete, and the `encrypted` string is open.
     Opaque,
-    /// The content is complete, and `files` is a list that is still being added to.
+    /// The content is complete, and the `files` list is open.
     Files,
     /// Complete.
     Closed,
 }
 
-/// The numbers the source gave to the parts of an item. Their order is the number a reader gives them.
+/// The source's numbers of an item's parts. A part's position here is the number a reader assigns.
 #[derive(Default)]
 pub(super) struct Parts {
-    /// Most items have no more, and then nothing is allocated.
+    /// Most items have at most four parts, which need no allocation.
     first: [Option<u32>; 4],
     others: HashMap<u32, u32, BuildHasherDefault<Identity>>,
 }
 
 impl Parts {
-    /// The number a reader gives to that part.
+    /// The number a reader assigns to the part.
     fn place(&mut self, part: u32) -> u32 {
         for (number, slot) in self.first.iter_mut().enumerate() {
             if *slot.get_or_insert(part) == part {
@@ -164,8 +164,8 @@ impl EntryNode {
         }
     }
 
-    /// Writes what the head says and leaves the object open. `now` is the time at the source, for a head without its own;
-    /// `synthetic` is the id of ours for a call or a result without one. Returns also whether it says a time.
+    /// Writes the head and leaves the object open. `now` is the source's clock, for a head without a time; `synthetic`
+    /// is the synthetic id of a call or result without an id. Also returns whether a time was written.
     pub(super) fn open(
         head: &ItemHead<'_>,
         now: Option<&Raw<'_>>,
@@ -191,7 +191,7 @@ impl EntryNode {
                 node_kind.begin(name.as_escaped(), json);
                 json.opt_str("namespace", namespace.as_ref()).opt_str("call-id", call_id.as_ref());
                 match kind {
-                    // These two show in the form of the input.
+                    // The form of the input distinguishes these two kinds.
                     CallKind::Function | CallKind::FreeText => {}
                     CallKind::Vendor | CallKind::Server | CallKind::Mcp => {
                         json.key("call-kind").literal(kind.word());
@@ -219,25 +219,25 @@ impl EntryNode {
         json.opt_str("parent-id", parent.as_ref()).opt_str("model-id", model.as_ref());
         let has_more = origin.is_some() || replaces.is_some() || agent.is_some() || copied_from.is_some();
         if has_more || parent_call.is_some() || answer.is_some() || phase.is_some() || subject.is_some() {
-            // These two have the schema's own names.
+            // Time and model have names of their own in the schema.
             head.circumstances().write_members(&["time", "model"], Spelling::Kebab, json);
         }
         (Self { call: called, ..Self::new(*id, node_kind, *shape) }, has_time)
     }
 
-    /// Whether it is the call of that id.
+    /// Whether the node is the call with this id.
     pub(super) fn is_call(&self, id: &Str<'_>) -> bool {
         self.call.as_ref().is_some_and(|call| call.is(id))
     }
 
-    /// Begins a later part of this node, as its child. The caller closes it before anything else is written.
+    /// Starts a later part of this node, as a child. The caller closes the child before any other output.
     pub(super) fn open_later(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> Self {
         self.begin_children(json);
         let mut parts = std::mem::take(&mut self.parts);
         let number = parts.place(delta.part);
         let arguments = matches!(delta.value, Part::Args(_));
         let kind = match self.kind {
-            // Arguments alone are input.
+            // Only arguments are written as input.
             NodeKind::ToolCall(_) if !arguments => NodeKind::Assistant,
             kind => kind,
         };
@@ -246,17 +246,17 @@ impl EntryNode {
         Self { later: true, parts, next: number, ..again }
     }
 
-    /// The numbers of parts, for the node that this was a later part of.
+    /// Moves the part numbers back to the node of this later part.
     pub(super) fn take_parts(&mut self) -> Parts {
         std::mem::take(&mut self.parts)
     }
 
-    /// A later part of this node has ended; what it learned of the numbers of parts stays.
+    /// Restores the part numbers after a later part has ended.
     pub(super) fn give_parts(&mut self, parts: Parts) {
         self.parts = parts;
     }
 
-    /// Gives the part its number. Returns it if a reader would not guess it.
+    /// Assigns a number to the part. Returns the number if a reader would assign a different one.
     fn number(&mut self, part: u32) -> Option<u32> {
         let number = self.parts.place(part);
         self.last = Some(number);
@@ -267,21 +267,22 @@ impl EntryNode {
         Some(number)
     }
 
-    /// The same for what is said about a part: usually about the last.
+    /// Assigns a number to a mark, which usually belongs to the last part. Returns the number if a reader would assign
+    /// a different one.
     fn marked_number(&mut self, part: u32) -> Option<u32> {
         let number = self.parts.place(part);
         let usual = self.last.replace(number).unwrap_or(self.next);
         (number != usual).then_some(number)
     }
 
-    /// Begins an object for more of an item whose head stands elsewhere.
+    /// Starts an object for a further part of an item whose head is elsewhere.
     pub(super) fn open_again(item: ItemId, kind: NodeKind, json: &mut JsonWriter<'_>) -> Self {
         let is_event = matches!(kind, NodeKind::Event | NodeKind::Namesake);
         kind.begin(if is_event { "part" } else { "" }, json);
         Self::new(item, kind, Shape::One)
     }
 
-    /// Begins `children`, unless they have begun.
+    /// Opens `children`, unless open.
     pub(super) fn begin_children(&mut self, json: &mut JsonWriter<'_>) {
         if !std::mem::replace(&mut self.children, true) {
             self.close(json);
@@ -308,7 +309,7 @@ impl EntryNode {
         }
     }
 
-    /// Adds a piece. Returns whether it could: if not, it is a later part.
+    /// Adds a part or a piece of a part. Returns `false` if the delta must become a later part.
     pub(super) fn add(&mut self, delta: &Delta<'_>, json: &mut JsonWriter<'_>) -> bool {
         if self.children {
             return false;
@@ -382,18 +383,18 @@ impl EntryNode {
         };
         json.object().key("type").literal(sort);
         if let Some(text) = text {
-            // More of a text that is not the last one.
+            // A further piece of a text that is not the last.
             json.opt_u64("part", number.map(u64::from)).key("text").open_string().piece(text);
             self.content = ContentSoFar::List(Some((part, sort)));
         } else {
             put_part(value, json);
-            // What is said about a part has the part's number.
+            // A mark has the number of its part.
             json.opt_u64("part", number.map(u64::from)).end_object();
             self.content = ContentSoFar::List(None);
         }
     }
 
-    /// A file that a tool changed stands beside its output.
+    /// A changed file is written beside the tool's output.
     fn add_file(&mut self, file: &FileRef<'_>, part: u32, json: &mut JsonWriter<'_>) {
         if self.content != ContentSoFar::Files {
             self.end_content(json);
@@ -406,7 +407,7 @@ impl EntryNode {
         json.opt_u64("part", number.map(u64::from)).end_object();
     }
 
-    /// Arguments are one value. Text that is to be an object is gathered until it is whole.
+    /// Arguments are a single value. Text that should hold an object is gathered until complete.
     fn add_arguments(&mut self, args: &Args<'_>, part: u32, json: &mut JsonWriter<'_>) -> bool {
         let free_text = self.kind == NodeKind::ToolCall(CallKind::FreeText);
         match (args, self.content, &mut self.arguments) {
@@ -430,7 +431,7 @@ impl EntryNode {
             (Args::Json(value), ContentSoFar::None, None) => {
                 self.number(part);
                 json.key("input").raw(value);
-                // What would pass for text, or for nothing.
+                // The value would be read as text or as absent.
                 if value.as_str().starts_with(['"', 'n']) {
                     json.key("input-form").literal("json");
                 }
@@ -442,7 +443,7 @@ impl EntryNode {
         true
     }
 
-    /// The form of the input tells a function from a tool that takes text; says so where it would mislead.
+    /// The form of the input distinguishes a function from a free-text tool; writes the kind if the form would mislead.
     fn say_kind(&self, is_text: bool, json: &mut JsonWriter<'_>) {
         let misleading = match self.kind {
             NodeKind::ToolCall(CallKind::Function) => is_text,
@@ -478,7 +479,7 @@ impl EntryNode {
         self.blank_opaque = value.is_empty();
         if !self.blank_opaque {
             self.number(part);
-            // Arguments that are still gathered are written at the end.
+            // Gathered arguments are written at the end.
             if self.arguments.is_none() {
                 self.end_content(json);
             }
@@ -509,7 +510,7 @@ impl EntryNode {
         }
     }
 
-    /// Ends what the node says of itself.
+    /// Ends the node's own members.
     pub(super) fn close(&mut self, json: &mut JsonWriter<'_>) {
         self.end_content(json);
         if std::mem::take(&mut self.blank_opaque) {
@@ -518,7 +519,7 @@ impl EntryNode {
         }
     }
 
-    /// Ends the content, giving what the schema requires.
+    /// Ends the content, with the members that the schema requires.
     fn end_content(&mut self, json: &mut JsonWriter<'_>) {
         match self.content {
             ContentSoFar::None => {
@@ -566,7 +567,7 @@ impl EntryNode {
             NodeKind::Reasoning => {
                 json.key("content").null();
             }
-            // Without content it would be a notice.
+            // Without content the entry would be read as a notice.
             NodeKind::Speaker(_) if !self.later => {
                 json.key("data").object().key("content").null().end_object();
             }
@@ -579,7 +580,7 @@ impl EntryNode {
     }
 }
 
-/// An issuer to remember. Those we know are no copies: a thought must not cost an allocation.
+/// A copy of an issuer; known issuers are static and need no allocation.
 fn held_issuer(issuer: &Str<'_>) -> Str<'static> {
     let known = [issuers::ANTHROPIC, issuers::OPENAI, issuers::GOOGLE, issuers::XAI];
     match known.into_iter().find(|known| *known == issuer.as_escaped()) {
@@ -588,11 +589,11 @@ fn held_issuer(issuer: &Str<'_>) -> Str<'static> {
     }
 }
 
-/// The id of a call, held without an allocation.
+/// A call id, held without an allocation.
 enum HeldCallId {
-    /// Its bytes, of which so many count.
+    /// The bytes and their number.
     Text([u8; 47], u8),
-    /// The key of one that is longer.
+    /// The key of a longer id.
     Key(u128),
 }
 
@@ -604,7 +605,7 @@ impl HeldCallId {
         match bytes.get_mut(..id.len()) {
             Some(held) => {
                 held.copy_from_slice(id.as_bytes());
-                // It is at most 47 bytes long.
+                // The length is at most 47.
                 HeldCallId::Text(bytes, id.len() as u8)
             }
             None => HeldCallId::Key(text_key(id)),
@@ -620,9 +621,9 @@ impl HeldCallId {
     }
 }
 
-/// Writes how the item ended.
+/// Writes the end of the item.
 pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
-    // In the schema `status` is the agent's own word.
+    // In the schema, `status` is the agent's own word.
     let ItemTail { id: _, status, native_status, is_error, exit_code, duration } = tail;
     json.opt_str("status", native_status.as_ref()).opt_bool("is-error", *is_error);
     if words::usual_status(native_status.as_ref(), *is_error) != *status {
@@ -633,7 +634,7 @@ pub(super) fn put_tail(tail: &ItemTail<'_>, json: &mut JsonWriter<'_>) {
     }
 }
 
-/// Whether the schema takes it for a time.
+/// Whether the value is a time under the schema.
 pub(super) fn is_time(time: &Raw<'_>) -> bool {
     let text = time.as_str();
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
@@ -642,7 +643,7 @@ pub(super) fn is_time(time: &Raw<'_>) -> bool {
     }
 }
 
-/// Writes when it happened; what is no time to the schema has another name. Returns whether it is one.
+/// Writes the time; a value that is not a time under the schema gets another name. Returns whether it is a time.
 pub(super) fn put_time(time: &Raw<'_>, json: &mut JsonWriter<'_>) -> bool {
     let is_time = is_time(time);
     json.key(if is_time { "timestamp" } else { "native-time" }).raw(time);
@@ -690,7 +691,7 @@ fn put_part(value: &Part<'_>, json: &mut JsonWriter<'_>) {
         Part::Cache(mark) => mark.write(kebab, json.key("cache")),
         Part::File(file) => file.write_members(&[], kebab, json),
         Part::Citation(citation) => citation.write(kebab, json.key("citation")),
-        // Beside the content, not in it: see `EntryNode::add_opaque`.
+        // Opaque state is written beside the content; see `EntryNode::add_opaque`.
         Part::Opaque(Opaque { kind, issuer, value }) => {
             json.key("issuer").str(issuer).key(kind.word()).str(value);
         }

@@ -1,20 +1,20 @@
 //! The two profiles of the record.
 
-/// Which form of the draft.
+/// The version of the draft.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum DraftProfile {
-    /// Open maps: what the draft does not know stands beside what it knows.
+    /// Open maps: members outside the draft are beside the draft's members.
     #[default]
     V3,
-    /// Closed maps: it stands in `vendor-ext`.
+    /// Closed maps: members outside the draft are in `vendor-ext`.
     V2,
 }
 
-/// Who says what no vendor said.
+/// Vendor name used for our own extensions.
 pub(super) const OURS: &str = "interlingua";
 
 impl DraftProfile {
-    /// The version we write.
+    /// The version that the writer emits.
     pub(super) const fn version(self) -> &'static str {
         match self {
             DraftProfile::V3 => "3.0.0",

@@ -1,7 +1,7 @@
-//! A record to events. Reading it is checking it: every breach of the schema is reported with its place.
+//! A record to events. The reader validates while reading: every schema violation is reported with its path.
 //!
-//! A value that follows from others (a total, the last time of the session) is structure if it is right, and left alone
-//! if it is not: then it says something that we do not know.
+//! A value derived from other values (a total, the last time of the session) is structure if correct; a different value
+//! has an unknown meaning and is left unclaimed.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ use crate::tape::{Kind, Member as _, Val};
 #[derive(Default)]
 pub(super) struct RecordReader {
     profile: DraftProfile,
-    /// Entries read so far, for pointers.
+    /// Number of entries so far, for paths in reports.
     entries: usize,
     started: bool,
     complete: bool,
@@ -40,15 +40,15 @@ pub(super) struct RecordReader {
     heard: Heard,
 }
 
-/// What the entries have told of the session.
+/// State gathered from the entries.
 #[derive(Default)]
 struct Heard {
     tally: Tally<KnownResponses>,
     overview: Overview,
     call_ids: CallIds,
-    /// The entry stands alone: the call that a result answers may be in another one.
+    /// Set if the entry is read separately: the call of a result may be in another entry.
     alone: bool,
-    /// What changed about the session; what stands after the entries is older.
+    /// Session values changed by entries; the values after the entries are older.
     changed: Session<'static>,
 }
 
@@ -62,7 +62,7 @@ impl Reader for RecordReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
         match doc.kind {
             FrameKind::Head | FrameKind::Document => {
-                // Records may follow one another.
+                // A file may hold several records in sequence.
                 if self.started || self.complete || self.entries > 0 {
                     self.finish(out);
                     *self = Self::new(self.profile);
@@ -104,7 +104,7 @@ impl RecordReader {
     fn session<'t>(&mut self, record: Val<'t>, out: &mut Events<'_>) {
         out.kept_lines_follow("");
         let Some(session) = record.get("session") else { return };
-        // A version we do not know may mean something that we do not.
+        // An unknown version is left unclaimed.
         if let Some(version) = record.get("version").filter(|version| version.is(self.profile.version())) {
             version.take(Field::Structure);
         }
@@ -112,12 +112,12 @@ impl RecordReader {
             entries.note(Field::Padding);
         }
         let id = session.take_str("session-id", Field::SessionId);
-        // We name a record after its session.
+        // The writer names a record after its session.
         if let Some(own) = record.get("id").filter(|own| own.str() == id) {
             own.note(Field::Structure);
         }
         if self.profile == DraftProfile::V2 {
-            // What the schema wants and we made up.
+            // A filler for a member that the schema requires.
             session
                 .get("format")
                 .filter(|format| format.is("interactive"))
@@ -135,7 +135,7 @@ impl RecordReader {
         }
         let vcs = environment.and_then(|place| place.get("vcs"));
         if let Some(vcs) = vcs {
-            // Of the model's three facts each is one of some such system; this names it.
+            // The type `git` is structure: the branch, commit and repository fields imply version control.
             vcs.get("type").filter(|kind| kind.is("git")).map(|kind| kind.note(Field::Structure));
         }
         let text = |map: Option<Val<'t>>, name: &str, field| map.and_then(|map| map.take_str(name, field));
@@ -155,7 +155,7 @@ impl RecordReader {
             ..Session::default()
         });
         self.heard.note_what_follows(session, facts.model.as_ref(), out);
-        // Nothing of the session after its entries: the framer's own doing.
+        // The framer produces an empty session if no member follows the entries.
         if session.kind() == Kind::Object && session.members().next().is_none() {
             session.note(Field::Padding);
         }
@@ -163,7 +163,7 @@ impl RecordReader {
             out.kept_no_final_newline("interlingua");
         }
         if facts != Session::default() {
-            // What the entries told is newer than what stands after them.
+            // Values changed by the entries are newer than the values after the entries.
             let again = self.heard.changed.clone().where_said(&facts).news_to(&facts).into_owned();
             if std::mem::replace(&mut self.started, true) {
                 out.event(&Event::SessionUpdated(facts));
@@ -177,7 +177,7 @@ impl RecordReader {
     }
 }
 
-/// A member that the schema requires; nobody may have said it.
+/// A required text member; `unknown` is the writer's filler for a missing value.
 fn known<'t>(map: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
     let val = map.get(name)?;
     if val.is(UNKNOWN) {
@@ -187,7 +187,7 @@ fn known<'t>(map: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
     val.take_text(field)
 }
 
-/// Who provides the model: often only known from the agent, and then no fact of its own.
+/// The provider of the model. A provider that follows from the agent is structure.
 fn provider(meta: Val<'_>) -> Option<Str<'_>> {
     let agent = meta.get("cli-name").and_then(|name| name.str());
     let issuer = agent.and_then(|agent| Dialect::named(agent.as_escaped())?.issuer);
@@ -198,7 +198,7 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
     }
 }
 
-/// Reads an entry apart from the others of its record, with the lines it was made from.
+/// Reads an entry separately from its record, with the lines it was made from.
 pub(super) fn read_alone(entry: &ReadEntry<'_>, out: &mut Events<'_>) {
     Heard { alone: true, ..Heard::default() }.entry(entry, out);
 }
@@ -210,7 +210,7 @@ impl Heard {
         }
     }
 
-    /// When the session began; that may only repeat when its first entry was made.
+    /// The start of the session, unless it repeats the time of the first entry.
     fn start<'t>(&self, time: Val<'t>) -> Option<Raw<'t>> {
         if time.text() == self.overview.first_time {
             time.note(Field::Structure);
@@ -219,11 +219,11 @@ impl Heard {
         Some(time.take(Field::SessionStart))
     }
 
-    /// Notes what stands after the entries and follows from them.
+    /// Notes the members after the entries that follow from the entries.
     fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>, out: &mut Events<'_>) {
         match session.get("session-end") {
             Some(end) if end.text() == self.overview.last_time => _ = end.note(Field::Structure),
-            // No entry has that time: a response ended then, or the log was written.
+            // No entry has this time: it is the end of a response, or the time the log was written.
             Some(end) if is_time(&end.raw()) => {
                 end.text().clone_into(&mut self.overview.last_time);
                 out.event(&Event::Clock(end.take(Field::EventTime)));
@@ -250,7 +250,7 @@ impl Heard {
         self.changed.update(session.clone().into_owned());
     }
 
-    /// Reads an entry, its children, and hands on the lines it was made from.
+    /// Reads an entry and its children, and hands on the lines it was made from.
     fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
         let ext = entry.kept();
         let [vendor, data, ..] = ext;
@@ -276,7 +276,7 @@ impl Heard {
         hand_on_lines(ext, vendor, out);
     }
 
-    /// Reads an entry that is no item. Returns whether it is one of those.
+    /// Reads an entry that is not an item. Returns whether the entry was such an event.
     fn happened(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) -> bool {
         let event = read_event(entry, &mut self.tally);
         if event.is_none() && !entry.is_bare() {
@@ -304,23 +304,23 @@ impl Heard {
         true
     }
 
-    /// Reads an entry of another record that was joined to the call which started its session. The lines it was made from
-    /// are of another file, and what became of that session is no news of this one.
+    /// Reads an entry of a subagent's record, joined under the call that started the subagent's session. The entry's
+    /// lines belong to another file, and changes of the joined session do not apply to this session.
     fn joined(&mut self, entry: &ReadEntry<'_>, session: &JoinedSession<'_>, out: &mut Events<'_>) {
         let told = entry.data.filter(|data| data.get("content").is_none()).and(entry.event_type);
         match told.word() {
             "session-updated" | "session-ended" | "rewound" | "model" | "request" | "turn-started" => {}
-            // A turn within a call is none of this session; what it used is.
+            // A turn within a call does not belong to this session; its usage does.
             "turn-ended" | "usage" | "line" => self.used(entry, out),
             _ if self.happened(entry, out) => {}
             _ => self.item(entry, None, Some(session), "", out),
         }
     }
 
-    /// Says what the responses that end with this entry have used.
+    /// Emits the usage of the responses that end with this entry.
     fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
         let Some(usage) = entry.usage() else { return };
-        // A response without counts, which says why it stopped.
+        // A response without counts, but with a stop reason.
         if usage.counts.members().next().is_none() {
             usage.counts.note(Field::Structure);
         }
@@ -329,9 +329,9 @@ impl Heard {
         out.event(&Event::Usage(turn));
     }
 
-    /// The id that the source gave to a call.
+    /// The source's id of a call.
     fn id_of_call<'t>(&mut self, entry: &ReadEntry<'t>, tool: &Str<'_>) -> Option<Str<'t>> {
-        // Seed documents of the draft call it `tool-id`.
+        // Seed documents of the draft have `tool-id`.
         let id = entry.call_id.or_else(|| entry.map.get("tool-id"));
         let text = id.and_then(|id| id.str())?;
         if entry.has_synthetic_call_id() && self.call_ids.is_made_up(&text, tool) {
@@ -342,7 +342,7 @@ impl Heard {
         id.take_text(Field::CallId)
     }
 
-    /// The id by which the source says what call a result answers.
+    /// The source's call id of a result.
     fn id_of_result<'t>(&mut self, entry: &ReadEntry<'t>, tool: Option<&Str<'_>>) -> Option<Str<'t>> {
         let text = entry.call_id.and_then(|id| id.str())?;
         if entry.has_synthetic_call_id() {
@@ -356,8 +356,8 @@ impl Heard {
         entry.call_id.take_text(Field::ResultCallId)
     }
 
-    /// Reads an entry or a child as an item with its children. `around` is the item and the entry that it is a child of;
-    /// `joined` is the session of another record that it is of.
+    /// Reads an entry or a child as an item with its children. `around` is the parent item and its entry; `joined` is
+    /// the joined session that the entry belongs to.
     fn item(
         &mut self,
         entry: &ReadEntry<'_>,
@@ -384,7 +384,7 @@ impl Heard {
                 circumstances.copied_from = joined.id();
             }
         }
-        // What a subagent says stands within its call, and is no block of it.
+        // A subagent's items are children of the call's entry, but not blocks of the call.
         let call = around.and_then(|(_, call)| call.call_id?.str());
         let by_subagent = call.is_some() && circumstances.parent_call == call;
         let mut head = out.head(kind, author).with(circumstances);
@@ -433,11 +433,11 @@ impl Heard {
     }
 }
 
-/// The session of another record, within the call that started it.
+/// The session of a subagent's record, joined under the call that started it.
 struct JoinedSession<'t> {
-    /// The entry that it begins with.
+    /// The first entry of the session.
     begin: ReadEntry<'t>,
-    /// The ids of entries that are told elsewhere, too.
+    /// Ids of entries that are repeated elsewhere.
     repeated: BTreeSet<&'t str>,
 }
 
@@ -452,13 +452,13 @@ impl<'t> JoinedSession<'t> {
         !self.repeated.is_empty() && entry.id.is_some_and(|id| self.repeated.contains(id.text()))
     }
 
-    /// Its id.
+    /// The session's id.
     fn id(&self) -> Option<Str<'t>> {
         self.begin.content()?.get("record")?.get("session")?.get("session-id")?.str()
     }
 }
 
-/// Says the files that a tool changed, as parts of `item` from `next` on; returns the number after the last.
+/// Emits the changed files as parts of `item`, starting with `next`; returns the next number.
 fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<'_>) -> u32 {
     let is_file = |file: &Val<'_>| ["path", "action"].iter().all(|name| file.get(name).is_some());
     for file in files.elements().filter(is_file) {
@@ -488,7 +488,7 @@ fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, 
     }
 }
 
-/// What item an entry is, apart from its call id, and who speaks.
+/// The kind of item and the author of an entry, without the call id.
 fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
     let word = entry.kind?;
     let kind = word.str()?;
@@ -531,7 +531,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
                     kind.take(Field::ItemAuthor);
                     (ItemKind::Message, author)
                 }
-                // The schema wants a name, and not every notice has one.
+                // The schema requires a name; `unknown` is the filler for a notice without a name.
                 (_, Some(filler)) if !notice && filler.is(UNKNOWN) => {
                     filler.note(Field::Structure);
                     (ItemKind::Notice(Notice { event_type: None }), Author::System)
@@ -545,7 +545,7 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
     })
 }
 
-/// Reads a child that is a later part of the item around it. Returns the number of the part after it.
+/// Reads a child that is a later part of the surrounding item. Returns the number of the next part.
 fn later_part(
     child: &ReadEntry<'_>,
     (item, part): (ItemId, u32),
@@ -556,13 +556,13 @@ fn later_part(
     for tag in [child.kind, child.event_type, child.part, child.name.filter(|name| name.is(""))] {
         tag.map(|tag| tag.note(Field::Structure));
     }
-    // Arguments alone are input; a call may have other parts.
+    // Only arguments are written as input; a call may have other parts.
     let is_call = child.kind.is_some_and(|kind| kind.is("tool-call"));
     let of = if of == Of::Call && !is_call { Of::Message } else { of };
     read_content(child.content(), child, (item, part), of, vendor, out)
 }
 
-/// State that only its issuer can read.
+/// Opaque state of an entry.
 fn opaque<'t>(entry: &ReadEntry<'t>, vendor: &str) -> Option<Part<'t>> {
     let [signature, encrypted] =
         [entry.signature, entry.encrypted].map(|value| value.filter(|value| value.kind() == Kind::String));
@@ -576,8 +576,8 @@ fn opaque<'t>(entry: &ReadEntry<'t>, vendor: &str) -> Option<Part<'t>> {
     Some(Part::Opaque(Opaque { kind, issuer, value }))
 }
 
-/// Says the content of an entry and the state beside it, as parts of `item` from `first` on; returns the number after the
-/// last.
+/// Emits the content of an entry and its opaque state as parts of `item`, starting with `first`; returns the next
+/// number.
 fn read_content(
     content: Option<Val<'_>>,
     entry: &ReadEntry<'_>,
@@ -596,7 +596,7 @@ fn read_content(
     }
 }
 
-/// Says the parts of a content value.
+/// Emits the parts of a content value.
 fn read_value(
     content: Val<'_>,
     entry: &ReadEntry<'_>,
@@ -623,7 +623,7 @@ fn read_value(
     } else if is_parts(content) {
         let (mut next, mut last) = (first, None);
         for part in content.elements() {
-            // More of a text that is not the last one.
+            // A further piece of a text that is not the last.
             let again = part.take_u64("part", Field::Structure);
             if let Some(value) = read_part(part, of) {
                 let is_mark = matches!(value, Part::Citation(_) | Part::Cache(_));

@@ -1,4 +1,4 @@
-//! An entry of a record as it is read: its members, wherever the profile puts them.
+//! An entry of a record as the reader sees it: its members, independent of the profile.
 
 use super::call_ids::SYNTHETIC;
 use super::profile::{DraftProfile, OURS};
@@ -6,16 +6,16 @@ use crate::json::Raw;
 use crate::model::Field;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-/// Declares the members of an entry that are asked for in nearly every one, so that one look finds them all.
+/// Declares the members that nearly every entry has, so that one pass finds them all.
 macro_rules! entry_members {
     ($($member:ident = $name:literal,)*) => {
         /// An entry or a child.
         pub(super) struct ReadEntry<'t> {
-            /// The whole of it.
+            /// The whole entry.
             pub(super) map: Val<'t>,
-            /// Where the members are that few entries have and the draft does not know.
+            /// The map with the rarer members outside the draft.
             pub(super) ours: Val<'t>,
-            /// What `token-usage` has beyond the draft.
+            /// Members of `token-usage` outside the draft.
             usage_rest: Option<Val<'t>>,
             pub(super) profile: DraftProfile,
             $(pub(super) $member: Option<Val<'t>>,)*
@@ -29,7 +29,7 @@ macro_rules! entry_members {
                 if profile == DraftProfile::V3 {
                     return entry;
                 }
-                // In closed maps all that the draft does not know has a place of its own.
+                // In closed maps, members outside the draft are in `vendor-ext`.
                 let data = entry.data.and_then(|data| data.get("data"));
                 let vendor = entry.data.and_then(|data| data.get("vendor"));
                 note_filler(vendor);
@@ -82,7 +82,7 @@ entry_members! {
 }
 
 impl<'t> ReadEntry<'t> {
-    /// Where it has its content.
+    /// The content of the entry.
     pub(super) fn content(&self) -> Option<Val<'t>> {
         match self.kind.word() {
             "user" | "assistant" | "reasoning" => self.content,
@@ -92,39 +92,39 @@ impl<'t> ReadEntry<'t> {
         }
     }
 
-    /// When it happened.
+    /// The time of the entry.
     pub(super) fn take_time(&self, field: Field) -> Option<Raw<'t>> {
         let time = [self.time, self.native_time].into_iter().flatten().find(|time| !time.is_null());
         time.map(|time| time.take(field))
     }
 
-    /// Whether it is there only for its usage, or for a line that says nothing.
+    /// Whether the entry exists only for its usage, or for a line without events.
     pub(super) fn is_bare(&self) -> bool {
         let empty = |data: Val<'_>| data.kind() == Kind::Object && data.members().next().is_none();
         self.event_type.is_some_and(|kind| kind.is("usage") || kind.is("line"))
             && self.data.is_some_and(empty)
     }
 
-    /// Whether its `call-id` is said to be ours, and none of the source.
+    /// Whether the `call-id` is marked as synthetic.
     pub(super) fn has_synthetic_call_id(&self) -> bool {
         self.call_id.is_some() && self.ours.get(SYNTHETIC).is_some_and(|mark| mark.bool() == Some(true))
     }
 
-    /// Notes a `call-id` of ours: it follows from the order of the entries.
+    /// Notes a synthetic `call-id`, which follows from the order of the entries.
     pub(super) fn note_synthetic_call_id(&self) {
         for ours in [self.call_id, self.ours.get(SYNTHETIC)].into_iter().flatten() {
             ours.note(Field::Structure);
         }
     }
 
-    /// The elements of its `children`.
+    /// The elements of `children`.
     pub(super) fn children(&self) -> impl Iterator<Item = ReadEntry<'t>> + use<'t> {
         let (children, profile) = (self.children, self.profile);
         let children = children.into_iter().flat_map(|children| children.elements());
         children.map(move |child| ReadEntry::new(child, profile))
     }
 
-    /// Its `token-usage`.
+    /// The entry's `token-usage`.
     pub(super) fn usage(&self) -> Option<ReadUsage<'t>> {
         let [counts, rest] =
             [self.usage, self.usage_rest].map(|map| map.filter(|map| map.kind() == Kind::Object));
@@ -132,7 +132,7 @@ impl<'t> ReadEntry<'t> {
         Some(ReadUsage { counts, rest: rest.unwrap_or(counts) })
     }
 
-    /// Whose lines it holds, and the lines: the first, the others, and the space around them.
+    /// The vendor and the lines: the first, the others, and the space around them.
     pub(super) fn kept(&self) -> [Option<Val<'t>>; 4] {
         const NAMES: WantedNames<4> = WantedNames::new(["vendor", "data", "more", "space"]);
         const CLOSED: WantedNames<3> = WantedNames::new(["line", "more", "space"]);
@@ -148,14 +148,14 @@ impl<'t> ReadEntry<'t> {
     }
 }
 
-/// What an entry used: what the draft counts, and the rest.
+/// The usage of an entry: the draft's counts, and the rest.
 #[derive(Clone, Copy)]
 pub(super) struct ReadUsage<'t> {
     pub(super) counts: Val<'t>,
     pub(super) rest: Val<'t>,
 }
 
-/// Notes a name that the schema wants where no vendor said anything.
+/// Notes the filler for a required vendor name.
 fn note_filler(vendor: Option<Val<'_>>) {
     vendor.filter(|vendor| vendor.is(OURS)).map(|vendor| vendor.note(Field::Padding));
 }

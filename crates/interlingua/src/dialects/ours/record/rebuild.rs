@@ -1,6 +1,6 @@
-//! Rebuilds the source lines of an entry from that entry, by the code that restores a log: the record's own reader and the
-//! log writer of the source's dialect. The record writer compares the result with the source, and keeps a line whole where
-//! the two differ.
+//! Rebuilds the source lines of an entry from the entry, with the code that restores a log: the record's own reader and
+//! the log writer of the source's dialect. The record writer compares the result with the source, and keeps a line
+//! whole where the two differ.
 
 use super::profile::DraftProfile;
 use super::read::read_alone;
@@ -21,12 +21,12 @@ pub(super) struct Rebuilder {
     rebuilt: JsonBuffer,
 }
 
-/// The source lines of the entry being written. The memory is used again.
+/// The source lines of the entry being written. The memory is reused.
 #[derive(Default)]
 pub(super) struct SourceLines {
     text: String,
-    /// Where each line begins and ends in the text. Nothing for a line that needs no check: it has no holes, or it was
-    /// shown to come back.
+    /// The range of each line in the text. `None` for a line that needs no check: a line without holes, or a line
+    /// already shown to be restored exactly.
     lines: Vec<Option<(usize, usize)>>,
     /// The number of lines that need a check.
     unchecked: usize,
@@ -56,7 +56,7 @@ impl SourceLines {
         self.unchecked > 0
     }
 
-    /// All lines so far were shown to come back.
+    /// Marks all lines so far as restored exactly.
     pub(super) fn checked(&mut self) {
         self.lines.fill(None);
         self.unchecked = 0;
@@ -69,18 +69,19 @@ impl SourceLines {
         self.unchecked = 0;
     }
 
-    /// The texts of all lines that needed a check, one after the other.
+    /// The texts of all lines that needed a check, concatenated.
     pub(super) fn text(&self) -> SourceText<'_> {
         SourceText { earlier: &self.text, line: "" }
     }
 
-    /// Writes the held lines of an entry anew, those that need a check without holes. Returns where the first one ends.
+    /// Rewrites the held lines of an entry; lines that need a check are written without holes. Returns the end of the
+    /// first.
     #[cold]
     pub(super) fn make_whole(&mut self, held: &mut JsonBuffer, first: usize) -> usize {
         let (mut list, mut source) = (TapeBuf::default(), TapeBuf::default());
         let limits = Limits { bytes: usize::MAX, nodes: usize::MAX, depth: usize::MAX, ..Limits::default() };
         let text = format!("[{}]", held.held());
-        // Both are JSON that has been read before.
+        // Both texts were parsed before, so parsing succeeds.
         let Ok(lines) = list.parse(&text, &limits) else { return first };
         held.clear();
         let (mut json, mut end) = (held.hold(), 0);
@@ -104,7 +105,7 @@ impl SourceLines {
     }
 }
 
-/// Writes a line with its holes, or without.
+/// Writes a line with or without its holes.
 pub(super) fn write_line(holes: &LineHoles, body: LeftoverBody<'_>, whole: bool, json: &mut JsonWriter<'_>) {
     match body {
         LeftoverBody::Frame(tape) if whole => {
@@ -119,7 +120,7 @@ pub(super) fn write_line(holes: &LineHoles, body: LeftoverBody<'_>, whole: bool,
 pub(super) const LARGEST: usize = 1 << 20;
 
 impl Rebuilder {
-    /// A rebuilder for logs of that dialect, if logs of it are written at all.
+    /// A rebuilder for logs of this dialect; `None` if the dialect has no log writer.
     pub(super) fn new(source: &str, options: &Options) -> Option<Self> {
         let dialect = Dialect::named(source).filter(|dialect| dialect.plane == Plane::Log)?;
         let spec = dialect.role(Role::Log)?.write.as_ref()?;
@@ -127,16 +128,16 @@ impl Rebuilder {
         Some(Self { spec, options: options.clone(), tape, rebuilt })
     }
 
-    /// Compares the source lines of an entry with what restoring the entry gives. `entry` is the whole entry without the
-    /// `space` of its lines. Returns the entry's lines (`data`, and then `more` as a list) with the differing ones kept
-    /// whole, and the number of these; nothing if no line differs.
+    /// Compares the source lines of an entry with the restored lines. `entry` is the whole entry without the `space` of
+    /// its lines. Returns the entry's lines (`data`, and then `more` as a list) with the differing lines kept whole,
+    /// and their number; `None` if no line differs.
     pub(super) fn repair(&mut self, entry: &str, sources: &SourceLines) -> Option<Repaired> {
         let differing = self.differing(entry, sources);
         if differing.is_empty() {
             return None;
         }
         let repaired = self.with_whole(entry, sources, |number| differing.contains(&number))?;
-        // A line without holes takes no values: the lines behind it may now take those that it took before.
+        // A line without holes consumes no values, so later lines may now receive the values it consumed before.
         let again = format!("{}{}}}}}", entry.get(..repaired.at)?, repaired.lines.held());
         if self.differing(&again, sources).is_empty() {
             return Some(repaired);
@@ -144,7 +145,7 @@ impl Rebuilder {
         self.with_whole(entry, sources, |_| true)
     }
 
-    /// The numbers of the lines that restoring an entry does not give back.
+    /// The numbers of the lines that are not restored exactly.
     fn differing(&mut self, entry: &str, sources: &SourceLines) -> Vec<usize> {
         let Self { spec, options, tape, rebuilt } = self;
         let limits = options.limits.around_others();
@@ -161,7 +162,7 @@ impl Rebuilder {
         (0..sources.lines.len()).filter(differs).collect()
     }
 
-    /// The lines of an entry, those that need a check and that `is_whole` selects without holes.
+    /// The lines of an entry; lines that need a check and that `is_whole` selects have no holes.
     #[cold]
     fn with_whole(
         &mut self,
@@ -197,20 +198,20 @@ impl Rebuilder {
     }
 }
 
-/// The lines of an entry after the differing ones were replaced.
+/// The lines of an entry after the differing lines were replaced.
 pub(super) struct Repaired {
-    /// Where in the entry its `data` begins.
+    /// The start of `data` in the entry.
     pub(super) at: usize,
     /// The value of `data`, and the member `more` behind it.
     pub(super) lines: JsonBuffer,
-    /// The number of lines that were replaced.
+    /// The number of replaced lines.
     pub(super) verbatim: u64,
 }
 
-/// A log writer whose output is cut into lines by the kept lines it is handed.
+/// A log writer that records the line boundaries of its output, one line per kept line.
 struct LineWriter {
     inner: Box<dyn Writer>,
-    /// Where in the output each line begins and ends.
+    /// The range of each line in the output.
     ends: Vec<(usize, usize)>,
 }
 

@@ -1,5 +1,5 @@
-//! What a record says in its own terms. What it did not say would stay in the kept line, so nothing is ever lost; but
-//! what it says leaves a hole in the line, so everything here must be read back by [`super::read`] into the same field.
+//! Fields that a record supports under canonical names. An unsupported field stays in the kept line, so no value is
+//! lost. A supported field leaves a hole in the line, so [`super::read`] must read every supported field back.
 
 use crate::model::{
     Field, Says, attempts, citations, failures, listings, oversight, revisions, session, settings, turns,
@@ -11,7 +11,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         Field::EventTime => {
             Says::Less("the time of an event without an entry of its own, or of an item with another time")
         }
-        // Said by declaration, whatever is added.
+        // The model's declarations cover every field of these groups, including fields added later.
         session!() if matches!(field, Field::SessionLeaf) => Says::Less("the last one that is told"),
         session!() => Says::Exactly,
         settings!() => Says::Exactly,

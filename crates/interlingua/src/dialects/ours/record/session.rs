@@ -1,4 +1,4 @@
-//! What a record says about its session: before the entries what is known by then, after them the rest.
+//! The session of a record: values known before the entries precede them, the rest follows.
 
 use super::node::is_time;
 use super::profile::{DraftProfile, OURS};
@@ -8,53 +8,53 @@ use crate::json::{Raw, Str};
 use crate::ledger::Ledger;
 use crate::model::{Session, Spelling, Time, time};
 
-/// What the schema requires and nobody said.
+/// The filler for a required value that the source lacks.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// What is known about the session. The first word on a fact stands in the record's own place for it, if there is one; a
-/// change is an entry, where it happened.
+/// The session values so far. The first value of a field goes to the record's member for it, if the record has one; a
+/// change becomes an entry at its position.
 #[derive(Default)]
 pub(super) struct SessionSummary {
-    /// What stands, or will stand, in the record's own places.
+    /// Values for the record's own members.
     first: Session<'static>,
-    /// The last word on each fact.
+    /// The latest value of each field.
     known: Session<'static>,
-    /// What stands before the entries already.
+    /// Members already written before the entries.
     written: WrittenFirst,
-    /// Several titles were told, and each has its entry.
+    /// Set once a second title was read; each title then has an entry.
     titles: bool,
     pub(super) overview: Overview,
     profile: DraftProfile,
-    /// What to call a session that has no id.
+    /// The fallback name for a session without an id.
     source_name: Option<String>,
 }
 
-/// What follows from the entries. Writer and reader gather the same.
+/// Values derived from the entries. The writer and the reader derive the same values.
 #[derive(Default)]
 pub(super) struct Overview {
-    /// The models that spoke.
+    /// The models of the responses.
     pub(super) models: Vec<String>,
-    /// When the first thing happened, for a session that does not say when it began. Empty if nothing did.
+    /// The first time of any entry, for a session without a start time. Empty if no entry has a time.
     pub(super) first_time: String,
     pub(super) last_time: String,
 }
 
 impl Overview {
-    /// A model spoke.
+    /// Adds a model.
     pub(super) fn model(&mut self, model: &Str<'_>) {
         let known = self.models.iter().any(|known| known == model.as_escaped());
-        // Claude Code writes `<synthetic>` where it speaks itself. Each entry names its model; this is the overview.
+        // Claude Code writes `<synthetic>` for its own text. Each entry names its model; this list is the overview.
         if !known && model.as_escaped() != "<synthetic>" && self.models.len() < 64 {
             self.models.push(model.as_escaped().to_owned());
         }
     }
 
-    /// How old a record of it is: as old as the last thing in it, as a JSON value.
+    /// The creation time of the record: the latest time in it, as a JSON value.
     pub(super) fn age(&self) -> &str {
         if self.last_time.is_empty() { "0" } else { &self.last_time }
     }
 
-    /// Something happened at that time.
+    /// Adds the time of an event.
     pub(super) fn time(&mut self, time: &Time<'_>) {
         if self.first_time.is_empty() {
             self.first_time.push_str(time.as_str());
@@ -62,8 +62,8 @@ impl Overview {
         self.later(time);
     }
 
-    /// Something ended, or was written, at that time. A session ends at the latest of all times: logs write lines in
-    /// another order than things happened in, and hold the end of a message before the beginning of the next line.
+    /// Adds an end time, or the time of writing. A session ends at the latest of all times: logs write lines out of
+    /// order, and hold the end of a message before the start of the next line.
     pub(super) fn later(&mut self, time: &Time<'_>) {
         if !is_earlier(time, &self.last_time) {
             self.last_time.clear();
@@ -72,9 +72,9 @@ impl Overview {
     }
 }
 
-/// Whether a time is before the latest one so far, which may be empty.
+/// Whether a time is before the latest time so far, which may be empty.
 fn is_earlier(time: &Time<'_>, latest: &str) -> bool {
-    // Nearly all are of one form, in UTC: their digits are in the order of their weight.
+    // Nearly all times have the same form in UTC, in which text order equals time order.
     if time.as_str().len() == latest.len() && latest.ends_with("Z\"") && time.as_str().ends_with("Z\"") {
         return time.as_str() < latest;
     }
@@ -85,7 +85,7 @@ fn is_earlier(time: &Time<'_>, latest: &str) -> bool {
     }
 }
 
-/// Which members stand before the entries.
+/// Members written before the entries.
 #[derive(Default)]
 struct WrittenFirst {
     id: bool,
@@ -98,15 +98,16 @@ impl SessionSummary {
         Self { profile, source_name, ..Self::default() }
     }
 
-    /// Takes in what an event says. Returns what needs entries: what the record's own places cannot say any more.
+    /// Adds the session values of an event. Returns the values that need entries, because the record's own members are
+    /// taken.
     pub(super) fn learn(&mut self, session: &Session<'_>, ledger: &mut Ledger) -> Vec<Session<'static>> {
         let mut news = session.clone().news_to(&self.known).into_owned();
         if self.first.id.is_some() && session.id.is_some() {
-            // Forks and resumes bring lines of other sessions.
+            // Forks and resumes contain lines of other sessions.
             ledger.note("more than one session id in one source; the first names the record");
         }
         self.known.update(news.clone());
-        // The record names the first model, whoever named it.
+        // The record names the first model, whether an entry or the session held it.
         let another_model = self
             .overview
             .models
@@ -118,7 +119,7 @@ impl SessionSummary {
         let placed = self.written.environment;
         let first = &mut self.first;
         let mut entries = Vec::new();
-        // The last title is the record's; once there are several, each has its entry.
+        // The record holds the last title; with several titles, each title also has an entry.
         if let (Some(title), true, false) = (&first.title, news.title.is_some(), self.titles) {
             self.titles = true;
             entries.push(Session { title: Some(title.clone()), ..Session::default() });
@@ -141,7 +142,7 @@ impl SessionSummary {
                 *place = fact.take();
             }
         }
-        // Where the branch that counts ends is known at the end: the last word stands there.
+        // The end of the active branch is final only at the end of the source, so the record holds the last value.
         news.leaf = None;
         if first.start.is_none() && news.start.as_ref().is_some_and(is_time) {
             first.start = news.start.take();
@@ -152,34 +153,35 @@ impl SessionSummary {
         entries
     }
 
-    /// Whether the session is the one that another begins with: nobody says otherwise.
+    /// Whether `session` has this session's id.
     pub(super) fn is_of(&self, session: &Session<'_>) -> bool {
         session.id.is_some() && session.id == self.first.id
     }
 
-    /// The end of the branch that counts, as far as it was told.
+    /// The end of the active branch so far.
     pub(super) fn leaf(&self) -> Option<&Str<'static>> {
         self.known.leaf.as_ref()
     }
 
-    /// Whether it is known where the session took place, the last thing that most logs tell of it.
+    /// Whether the working directory is known, the last session value in most logs.
     pub(super) fn is_placed(&self) -> bool {
         self.first.cwd.is_some()
     }
 
-    /// Opens the record up to its entries.
+    /// Writes the record up to its entries.
     pub(super) fn write_head(&mut self, json: &mut JsonWriter<'_>) {
         json.object().key("version").literal(self.profile.version()).opt_str("id", self.first.id.as_ref());
         json.key("session").object().opt_str("session-id", self.first.id.as_ref());
         self.written.id = self.first.id.is_some();
-        // A time that only the first entry tells is written after the entries: a reader then knows that it follows.
+        // A start time taken from the first entry is written after the entries, which shows a reader that it is
+        // derived.
         json.opt_raw("session-start", self.first.start.as_ref());
         self.written.start = self.first.start.is_some();
         self.written.environment = self.write_environment(json);
         json.key("entries").array();
     }
 
-    /// Where the session took place, if that is known.
+    /// Writes the environment, if the working directory is known.
     fn write_environment(&self, json: &mut JsonWriter<'_>) -> bool {
         let Session { cwd: Some(cwd), branch, commit, repository, .. } = &self.first else { return false };
         json.key("environment").object().key("working-dir").str(cwd);
@@ -207,7 +209,7 @@ impl SessionSummary {
         }
         json.opt_raw("session-end", told(&self.overview.last_time).as_ref());
         self.write_agent(json);
-        // The schema has no place for these, and wants a working directory beside the repository.
+        // The schema has no member for these values, and requires a working directory beside the repository.
         let Session { parent, branch, commit, repository, unrecorded, .. } = self.first.clone();
         let Session { title, leaf, .. } = self.known.clone();
         let mut ours = Session { parent, title, leaf, unrecorded, ..Session::default() };
@@ -223,12 +225,12 @@ impl SessionSummary {
             json.end_object().end_object();
         }
         if self.profile == DraftProfile::V2 {
-            // The schema wants to know, and no log says it.
+            // A filler: the schema requires the format, and no log holds it.
             json.key("format").literal("interactive");
         }
         json.end_object().opt_str("id", late_id.as_ref());
         if self.profile == DraftProfile::V2 {
-            // A record is a function of its source: it is as old as the last thing in it.
+            // A record is a function of its source, so its creation time is the latest time in it.
             json.key("created").raw(&Raw::new(self.overview.age()));
         }
         json.end_object().frame("\n");
@@ -239,7 +241,7 @@ impl SessionSummary {
         let models = &self.overview.models;
         json.key("model-id").literal(models.first().map_or(UNKNOWN, String::as_str));
         let Session { agent, provider, cli_version, .. } = &self.first;
-        // An agent of one vendor does not name the vendor in its logs.
+        // Logs of a single-vendor agent do not name the vendor.
         let issuer = || Dialect::named(agent.as_ref()?.as_escaped())?.issuer;
         let provider = provider.as_ref().map(Str::as_escaped).or_else(issuer);
         json.key("model-provider").literal(provider.unwrap_or(UNKNOWN));
@@ -254,7 +256,7 @@ impl SessionSummary {
     }
 }
 
-/// A time, if there is one.
+/// The time, unless empty.
 fn told(time: &str) -> Option<Raw<'_>> {
     (!time.is_empty()).then(|| Raw::new(time))
 }

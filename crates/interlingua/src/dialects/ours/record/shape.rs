@@ -1,10 +1,12 @@
-//! The shape of an entry: everything that decides how its lines are restored, apart from the texts that fill their holes.
+//! The shape of an entry: all properties that determine how its lines are restored, apart from the texts in their
+//! holes.
 //!
-//! Rebuilding every entry would cost more than writing the record. So an entry is rebuilt only if no entry of its shape has
-//! been. A shape is exact, no hash: the kinds, authors and flags of the entry's items and parts, every word that is compared
-//! with another, the names and kinds of all that stands around and beside each hole, and which value of which event the hole had. Restoring copies texts without
-//! looking at them, so two entries of one shape are restored alike. Whatever does look at a text (JSON in a string, a list
-//! that could be one of ours) makes the entry *odd*: an odd entry is rebuilt each time.
+//! Rebuilding every entry would cost more than writing the record, so an entry is rebuilt only if no entry of its shape
+//! was. A shape is exact, not a hash: the kinds, authors and flags of the entry's items and parts, every word that is
+//! compared with another, the names and kinds of all values around and beside each hole, and which value of which event
+//! the hole had. Restoring copies texts without looking at them, so two entries of one shape are restored alike. A text
+//! that is inspected (JSON in a string, a list that resembles a content list) makes the entry *odd*: an odd entry is
+//! rebuilt each time.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -21,10 +23,10 @@ use crate::tape::{Kind, Tape, Val};
 #[derive(Default)]
 pub(super) struct EntryShape {
     tokens: Vec<u64>,
-    /// The long names of the members among them as they are spelled, each with its closing quote.
+    /// The spelling of the long member names among the tokens, each with its closing quote.
     names: Vec<u8>,
     hash: u64,
-    /// Address and length of each value that the events of the current frame had. Nothing is read through an address.
+    /// Address and length of each value in the events of the current frame. Addresses are compared, never dereferenced.
     values: Vec<(usize, usize)>,
     /// The holes of the entry's lines.
     holes: Vec<Hole>,
@@ -33,18 +35,18 @@ pub(super) struct EntryShape {
 
 /// A hole of a source line.
 struct Hole {
-    /// Where in the [`SourceText`] of the entry its value begins and ends.
+    /// The range of the hole's value in the entry's [`SourceText`].
     start: usize,
     end: usize,
-    /// Whether the value is one of an event of its frame, and no copy of the value of another hole.
+    /// Whether the value belongs to an event of its frame, and is not a copy of another hole's value.
     original: bool,
 }
 
-/// The source lines of an entry, one after the other.
+/// The source lines of an entry, concatenated.
 #[derive(Clone, Copy)]
 pub(super) struct SourceText<'s> {
     pub(super) earlier: &'s str,
-    /// The line at hand, unless it is among the earlier ones.
+    /// The current line, unless it is among the earlier lines.
     pub(super) line: &'s str,
 }
 
@@ -62,18 +64,18 @@ impl<'s> SourceText<'s> {
 }
 
 impl EntryShape {
-    /// An entry begins.
+    /// Starts an entry.
     pub(super) fn begin(&mut self) {
         self.tokens.clear();
         self.names.clear();
         self.hash = 0;
         self.holes.clear();
         self.odd = false;
-        // Values of the frame that stand before the entry do not fill its holes.
+        // Values of the frame before the entry do not fill its holes.
         self.token(self.values.len() as u64);
     }
 
-    /// The current frame ends, and its text with it.
+    /// Ends the current frame and its text.
     pub(super) fn end_frame(&mut self) {
         self.values.clear();
     }
@@ -83,12 +85,12 @@ impl EntryShape {
         self.hash
     }
 
-    /// Something whose restoring depends on more than the shape.
+    /// Marks the entry as odd: its restoring depends on more than the shape.
     pub(super) const fn odd(&mut self) {
         self.odd = true;
     }
 
-    /// An event that is no item.
+    /// Adds an event that is not an item.
     pub(super) fn happened(&mut self, event: &Event<'_>, has_time: bool) {
         let (tag, texts, json, others) = match event {
             Event::TurnStarted(turn) | Event::TurnEnded(turn) => {
@@ -110,7 +112,7 @@ impl EntryShape {
                     [before.is_some(), after.is_some()],
                 )
             }
-            // Few lines stand beside another event.
+            // Other events rarely have a line.
             _ => return self.odd = true,
         };
         let flags =
@@ -126,13 +128,13 @@ impl EntryShape {
         }
     }
 
-    /// The source's clock shows a time.
+    /// Adds the time of the source's clock.
     pub(super) fn clock(&mut self, time: &Raw<'_>) {
         self.raw(Some(time));
     }
 
-    /// An item begins, so many levels deep. `times` tells whether it has a time of the schema, and whether there is one of
-    /// the source's clock.
+    /// Adds the start of an item at nesting level `depth`. `times` holds whether the item has a time under the schema,
+    /// and whether the source's clock has a time.
     pub(super) fn started(&mut self, head: &ItemHead<'_>, depth: usize, times: [bool; 2]) {
         #[rustfmt::skip]
         let ItemHead {
@@ -179,7 +181,7 @@ impl EntryShape {
         self.raw(time.as_ref());
     }
 
-    /// An item grows by a part.
+    /// Adds a part of an item.
     pub(super) fn delta(&mut self, delta: &Delta<'_>, call: Option<CallKind>) {
         let Delta { item: _, part, value, arrival: _ } = delta;
         let (tag, detail) = match value {
@@ -188,7 +190,7 @@ impl EntryShape {
             Part::Refusal(text) => (3, self.said(text)),
             Part::Json(json) => {
                 let first = json.as_str().bytes().next().unwrap_or(0);
-                // It may pass for a content list, a text or nothing.
+                // A reader may parse the value as a content list, a text or as absent.
                 self.odd |= match first {
                     b'[' => may_be_parts(json.as_str()),
                     first => matches!(first, b'"' | b'n'),
@@ -239,7 +241,7 @@ impl EntryShape {
         self.token(u64::from(*part) << 16 | detail << 4 | tag);
     }
 
-    /// An item ends.
+    /// Adds the end of an item.
     pub(super) fn completed(&mut self, tail: &ItemTail<'_>) {
         let ItemTail { id: _, status, native_status, is_error, exit_code, duration } = tail;
         let flags = [native_status.is_some(), exit_code.is_some(), duration.is_some()];
@@ -251,7 +253,7 @@ impl EntryShape {
         }
     }
 
-    /// A line of the entry: the line at hand of `sources`.
+    /// Adds a line of the entry: the current line of `sources`.
     pub(super) fn line(&mut self, tape: &Tape<'_>, found: &LineHoles, sources: SourceText<'_>) {
         let (root, start) = (tape.root(), sources.earlier.len());
         self.odd |= tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES;
@@ -271,7 +273,7 @@ impl EntryShape {
                 continue;
             }
             let whole = tape.text().get(from..to).unwrap_or_default();
-            // The data of a URL that has its media type in front: each is a value of the event.
+            // A data URL holds the media type and the data; each is a value of the event.
             let url = data_url(whole).map(|[kind, data]| (address_of(kind), address_of(data)));
             let is_it = |&(address, length): &(usize, usize)| {
                 (address == base + from + 1 && length + 2 == to - from)
@@ -293,13 +295,13 @@ impl EntryShape {
             } else if self.is_joined(base + from + 1, base + to - 1) {
                 tag |= 1 << 13;
             } else if field == Field::ResultIsError {
-                // No value of an event, but part of the shape of its item's end.
+                // Not a value of an event, but part of the shape of the item's end.
                 self.token(to as u64 - from as u64);
             } else if field == Field::FileAction {
-                // The agent's own word for the action of the file, which is part of the shape.
+                // The agent's own word for the file action, which is part of the shape.
                 self.word(whole);
             } else if field == Field::CallArgs {
-                // The reader decodes JSON in a string, and takes the string only if encoding gives it back.
+                // The reader decodes JSON in a string, and takes the string only if encoding the value restores it.
             } else {
                 let text = sources.get(own, end);
                 let same = |hole: &Hole| text.is_some() && sources.hole(hole) == text;
@@ -317,7 +319,7 @@ impl EntryShape {
         }
     }
 
-    /// Whether the text between two addresses is nothing but values of events, one after the other.
+    /// Whether the text between two addresses consists only of consecutive values of events.
     fn is_joined(&mut self, mut start: usize, end: usize) -> bool {
         while start < end {
             let is_next =
@@ -329,8 +331,8 @@ impl EntryShape {
         true
     }
 
-    /// Adds the names and kinds of all values beside a hole, or beside a value around one: log writers tell lines apart by
-    /// these. `values` are the values of the line that have not been passed.
+    /// Adds the names and kinds of all values beside a hole, or beside a value around a hole: log writers distinguish
+    /// lines by these. `values` are the remaining values of the line.
     fn skeleton(&mut self, val: Val<'_>, values: &mut &[LineValue]) {
         for inner in val.inner_values() {
             while let [LineValue { sort: LineValueSort::Word, .. }, others @ ..] = *values {
@@ -338,7 +340,7 @@ impl EntryShape {
             }
             let span = inner.span();
             let next = values.first().filter(|hole| (hole.start as usize) < span.end);
-            // 3: a string of tildes; 2: the hole itself; 1: one of them lies in it.
+            // 3: a string of tildes; 2: the hole itself; 1: a value that contains a hole.
             let place = match next {
                 Some(hole) if (hole.start as usize..hole.end as usize) == span => {
                     2 + u64::from(hole.sort == LineValueSort::Tildes)
@@ -369,8 +371,7 @@ impl EntryShape {
         self.token(u64::from(val.kind() == Kind::Array));
     }
 
-    /// The pairs of holes that have the same value, perhaps by chance: a rebuilt entry may have the one in the place of the
-    /// other.
+    /// The pairs of holes with equal values, perhaps by chance: a rebuilt entry may have swapped them.
     fn equal_holes(&self, sources: SourceText<'_>) -> Box<[(usize, usize)]> {
         let original = self.holes.iter().enumerate().filter(|(_, hole)| hole.original);
         let mut values: Vec<_> = original.map(|(number, hole)| (sources.hole(hole), number)).collect();
@@ -412,7 +413,7 @@ impl EntryShape {
         self.tokens.push(token);
     }
 
-    /// A word, to the letter.
+    /// Adds a word, letter by letter.
     fn word(&mut self, word: &str) {
         self.odd |= word.len() > LONGEST_WORD;
         self.token(word.len() as u64);
@@ -432,7 +433,7 @@ fn data_url(string: &str) -> Option<[&str; 2]> {
     Some([kind, data])
 }
 
-/// Whether a JSON list may pass for the parts of a content: each of these has a type.
+/// Whether a JSON list may be parsed as content parts: each content part has a type.
 fn may_be_parts(list: &str) -> bool {
     let list = list.as_bytes();
     let inner = list.strip_prefix(b"[").unwrap_or(list);
@@ -449,7 +450,7 @@ fn may_be_json(text: &str) -> bool {
     })
 }
 
-/// Where a text stands, and its length.
+/// The address and the length of a text.
 #[inline]
 fn address_of(text: &str) -> (usize, usize) {
     (text.as_ptr() as usize, text.len())
@@ -459,26 +460,27 @@ fn address_of(text: &str) -> (usize, usize) {
 const LONGEST_WORD: usize = 64;
 const MOST_VALUES: usize = 256;
 
-/// The shapes of entries that were rebuilt and came back.
+/// The shapes of entries that were rebuilt exactly.
 #[derive(Default)]
 pub(super) struct KnownShapes {
     known: HashMap<u64, KnownShape, BuildHasherDefault<Identity>>,
 }
 
-/// A shape of an entry that was rebuilt and came back.
+/// The shape of an entry that was rebuilt exactly.
 pub(super) struct KnownShape {
     tokens: Box<[u64]>,
     names: Box<[u8]>,
-    /// Holes that had the same value in that entry. Where they differ, an entry of the shape need not come back.
+    /// Holes with equal values in that entry. An entry of this shape in which these values differ may not be restored
+    /// exactly.
     equal: Box<[(usize, usize)]>,
-    /// Entries of this shape may get further lines with holes, which are compared with these.
+    /// Set if entries of this shape may get further lines with holes, which are compared with these.
     pub(super) has_more: bool,
 }
 
 impl KnownShapes {
     const MOST: usize = 4096;
 
-    /// The shape that an entry has in common with one that came back.
+    /// The known shape equal to an entry's shape.
     #[inline]
     pub(super) fn find(&self, shape: &EntryShape, sources: SourceText<'_>) -> Option<&KnownShape> {
         let known = self.known.get(&shape.hash).filter(|_| !shape.odd)?;
@@ -488,7 +490,7 @@ impl KnownShapes {
         is_same.then_some(known)
     }
 
-    /// An entry of that shape came back.
+    /// Adds the shape of an entry that was rebuilt exactly.
     pub(super) fn add(&mut self, shape: &EntryShape, sources: SourceText<'_>) {
         if shape.odd || self.known.len() >= Self::MOST {
             return;
@@ -498,7 +500,7 @@ impl KnownShapes {
         self.known.insert(shape.hash, KnownShape { tokens, names, equal, has_more: false });
     }
 
-    /// An entry whose lines so far had the shape of that hash has got one more.
+    /// Records that an entry with this shape hash got a further line.
     pub(super) fn has_more(&mut self, hash: u64) {
         if let Some(known) = self.known.get_mut(&hash) {
             known.has_more = true;

@@ -1,4 +1,4 @@
-//! Bytes that could not be read: kept where they stood, as text if they are. Lines of a run are one entry.
+//! Unreadable bytes, kept at their position: as text if valid, else as base64. The lines of a run are one entry.
 
 use super::read_entry::ReadEntry;
 use crate::dialects::ours::unreadable_run::{PIECE, UnreadableLines, UnreadableRun};
@@ -7,7 +7,7 @@ use crate::model::Field;
 use crate::pipe::Events;
 use crate::tape::Member as _;
 
-/// Begins a run, or writes what belongs to none.
+/// Starts a run, or writes bytes that cannot be part of a run.
 pub(super) fn begin(
     run: &mut UnreadableRun,
     owner: &str,
@@ -21,14 +21,14 @@ pub(super) fn begin(
     }
 }
 
-/// Writes a run as an entry, if there is one.
+/// Writes the run as an entry, if a run has started.
 pub(super) fn end(run: &mut UnreadableRun, json: &mut JsonWriter<'_>) {
     if let Some(lines) = run.end() {
         put(&lines, false, json);
     }
 }
 
-/// Writes the bytes of so many lines. `more` tells whether they go on after the last piece.
+/// Writes the bytes of a run. `more` marks that the line continues after the last piece.
 fn put(unreadable: &UnreadableLines<'_>, more: bool, json: &mut JsonWriter<'_>) {
     let UnreadableLines { owner, why, bytes, lines } = *unreadable;
     let mut rest = bytes;
@@ -50,7 +50,7 @@ fn put(unreadable: &UnreadableLines<'_>, more: bool, json: &mut JsonWriter<'_>) 
     }
 }
 
-/// How long bytes become as text in JSON. Text with a NUL in it is none.
+/// The length of the bytes as JSON text. Bytes with a NUL do not count as text.
 fn escaped_length(bytes: &[u8]) -> usize {
     let cost = |byte: &u8| match byte {
         0 => usize::MAX / 2,
@@ -61,7 +61,7 @@ fn escaped_length(bytes: &[u8]) -> usize {
     bytes.iter().map(cost).fold(0, usize::saturating_add)
 }
 
-/// Where to cut so that no character is cut in two, if it is text at all.
+/// The cut position that splits no character, if the bytes are text.
 fn piece_end(bytes: &[u8], most: usize) -> usize {
     let start_of_character = |&at: &usize| bytes[at] & 0xc0 != 0x80;
     match bytes.len() {
@@ -70,13 +70,13 @@ fn piece_end(bytes: &[u8], most: usize) -> usize {
     }
 }
 
-/// Gives the bytes back to the dialect they stood in. Returns whether the entry has some.
+/// Hands the bytes back to their dialect. Returns whether the entry has bytes.
 pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
     let Some(data) = entry.data else { return false };
     let more = data.take_bool("more", Field::Structure).unwrap_or(false);
     let is_run = data.take_u64("lines", Field::Structure).is_some();
-    // What becomes of the bytes is booked when they are handed on, as if they were read for the first time. Here they
-    // are something said that arrives.
+    // The bytes are booked when they are handed on, as on first reading. Claim them as message text, which is
+    // delivered.
     let said = Field::MessageText;
     let bytes = match (data.take_str("raw", said), data.take_str("base64", said)) {
         (Some(raw), _) => raw.decode().into_owned().into_bytes(),

@@ -9,20 +9,20 @@ use crate::json::{JsonWriter, Str, same};
 use crate::ledger::{Identity, hash, text_key};
 use crate::model::{Field, ResponseUsages, Stop, StopClass, Usage};
 
-/// Writes numbers with the names of `token-usage`. `input` is all input there; it is left out if only the caches told,
-/// so that a reader knows that too.
+/// Writes counts under the names of `token-usage`, where `input` is all input. `input` is omitted if the source has
+/// only cache counts, so that a reader can restore the absence.
 pub(super) fn write_counts(usage: &Usage, json: &mut JsonWriter<'_>) {
     #[rustfmt::skip]
     let [input, output, cached, written, written_long, input_audio, reasoning, output_audio, total] =
         named_counts(usage);
-    // One by one: each name is then a few moves.
+    // Unrolled, so that each name compiles to a few moves.
     json.opt_u64(input.0, input.1).opt_u64(output.0, output.1).opt_u64(cached.0, cached.1);
     json.opt_u64(written.0, written.1).opt_u64(written_long.0, written_long.1);
     json.opt_u64(input_audio.0, input_audio.1).opt_u64(reasoning.0, reasoning.1);
     json.opt_u64(output_audio.0, output_audio.1).opt_u64(total.0, total.1);
 }
 
-/// The numbers with their names.
+/// The counts with their names.
 #[inline]
 pub(super) fn named_counts(usage: &Usage) -> [(&'static str, Option<u64>); 9] {
     #[rustfmt::skip]
@@ -47,7 +47,7 @@ fn total(usage: &Usage) -> Option<u64> {
     input.zip(usage.output).map(|(input, output)| input.saturating_add(output))
 }
 
-/// Reads such numbers. A total that is not the sum of the others says something that we do not know, and is left alone.
+/// Reads counts. A total that differs from the sum has an unknown meaning and is left unclaimed.
 pub(super) fn read_counts(usage: ReadUsage<'_>) -> Usage {
     let ReadUsage { counts: usage, rest } = usage;
     let input = usage.take_u64("input", Field::UsageInput);
@@ -71,45 +71,45 @@ pub(super) fn read_counts(usage: ReadUsage<'_>) -> Usage {
     counts
 }
 
-/// Whether `more` adds anything.
+/// Whether any count of `more` is above zero.
 pub(super) fn is_some(more: &Usage) -> bool {
     more.counts().iter().any(|(_, count)| count.is_some_and(|count| count > 0))
 }
 
-/// The fields of counts that are below those before them: a record has only increases.
+/// The fields whose counts are below the earlier counts: a record holds only increases.
 pub(super) fn shrunk(now: &Usage, known: &Usage) -> impl Iterator<Item = Field> + use<> {
     let pairs = now.counts().into_iter().zip(known.counts());
     pairs.filter(|((_, now), (_, known))| now.is_some() && now < known).map(|((field, _), _)| field)
 }
 
-/// The responses heard of: the last ones whole, for lines of one response stand close together, and of older ones what they
-/// used, for a copied history repeats them all. Writer and reader remember the same, so that the one undoes what the other
-/// did.
+/// The responses seen. Recent responses are kept whole, because lines of one response are close together; for older
+/// responses only the usage is kept, because a copied history repeats all of them. The writer and the reader remember
+/// the same responses, so reading reverses writing.
 #[derive(Default)]
 pub(super) struct KnownResponses {
-    /// In a ring.
+    /// A ring buffer.
     recent: Vec<Response>,
-    /// A hash of the id of each: most responses are new, and that is seen at one look. The id itself decides.
+    /// A hash of each id. Most responses are new, which one pass over the hashes shows; on a match the ids are
+    /// compared.
     keys: [u32; KnownResponses::MOST],
-    /// The slot for the next one.
+    /// The next slot.
     next: usize,
     older: OlderResponses,
 }
 
-/// What older responses used, by their ids. An id is compared with the text that is held, not only by a hash that others
-/// may share.
+/// The usage of older responses by id. The stored text of an id is compared, because ids may share a hash.
 #[derive(Default)]
 struct OlderResponses {
-    /// The ids, one after the other.
+    /// The ids, concatenated.
     ids: String,
-    /// Where each id begins in `ids`, its length, and what the response used, by the fast hash of the id.
+    /// The start of each id in `ids`, its length, and the usage, by the fast hash of the id.
     used: HashMap<u64, (usize, usize, Usage), BuildHasherDefault<Identity>>,
-    /// Ids that are long, or share their fast hash with one that is held, by their keys.
+    /// Long ids, and ids whose fast hash is taken, by key.
     others: HashMap<u128, Usage, BuildHasherDefault<Identity>>,
 }
 
 impl OlderResponses {
-    /// So many are remembered, in 6 MB at most.
+    /// The most responses remembered, in 6 MB at most.
     const MOST: usize = 1 << 15;
     const LONGEST: usize = 64;
 
@@ -119,7 +119,7 @@ impl OlderResponses {
         {
             return Some(*usage);
         }
-        // Nearly always there are none.
+        // The map is nearly always empty.
         if self.others.is_empty() { None } else { self.others.get(&text_key(id)).copied() }
     }
 
@@ -154,17 +154,17 @@ impl OlderResponses {
 pub(super) struct Response {
     id: String,
     pub(super) usage: Usage,
-    /// Why it stopped, as far as it was said: the class and the provider's own word.
+    /// The stop reason so far: the class and the provider's own word.
     stop: Option<StopClass>,
     stop_word: String,
-    /// What it said of that beyond a word, which is rare.
+    /// The rest of the stop reason, which is rare.
     stop_rest: Option<Box<Stop<'static>>>,
-    /// How it was asked for.
+    /// The request's id and effort.
     request_id: HeardText,
     effort: HeardText,
 }
 
-/// A text, if there is one. Its memory is used again.
+/// An optional text. Its memory is reused.
 #[derive(Default)]
 struct HeardText {
     text: String,
@@ -172,7 +172,7 @@ struct HeardText {
 }
 
 impl HeardText {
-    /// Takes a text in. Returns whether it is another one than before.
+    /// Stores a text. Returns whether it differs from the previous text.
     #[inline]
     fn changes(&mut self, new: Option<&Str<'_>>) -> bool {
         let text = new.map_or("", Str::as_escaped);
@@ -192,14 +192,14 @@ impl HeardText {
 }
 
 impl Response {
-    /// Takes in how the response was asked for. Returns whether that is news.
+    /// Stores the request's id and effort. Returns whether either is new.
     pub(super) fn attempt(&mut self, request_id: Option<&Str<'_>>, effort: Option<&Str<'_>>) -> bool {
         let is_told = request_id.is_some() || effort.is_some();
-        // Both are taken in, whatever the first one is.
+        // Store both, even if the first is new.
         is_told && self.request_id.changes(request_id) | self.effort.changes(effort)
     }
 
-    /// Takes in why the response stopped. Returns whether that is news.
+    /// Stores the stop reason. Returns whether it is new.
     pub(super) fn stops(&mut self, stop: &Stop<'_>) -> bool {
         let Stop { class, raw, sequence, detail } = stop;
         let raw = raw.as_ref().map_or("", Str::as_escaped);
@@ -219,11 +219,11 @@ impl Response {
 impl KnownResponses {
     const MOST: usize = 32;
 
-    /// The response of that id, and whether it is heard of for the first time.
+    /// The response with this id, and whether the id is new.
     pub(super) fn response(&mut self, id: &Str<'_>) -> (&mut Response, bool) {
-        // The lower half: what ids differ in stands at their end, and reaches no other.
+        // The lower half of the hash: ids differ at their end, which affects only this half.
         let key = hash(0, id.as_escaped().as_bytes()) as u32;
-        // Without a way out in between, all are compared at once.
+        // Count instead of searching: without an early exit all keys are compared at once.
         let among = self.keys.iter().filter(|known| **known == key).count() > 0;
         let is_it = |(known, response): (&u32, &Response)| *known == key && response.id == id.as_escaped();
         let known = if among { self.keys.iter().zip(&self.recent).position(is_it) } else { None };
@@ -236,7 +236,7 @@ impl KnownResponses {
             self.recent.push(Response { id: String::with_capacity(64), ..Response::default() });
         }
         let older = self.older.get(id.as_escaped());
-        // The oldest slot's string is used again.
+        // Reuse the string of the oldest slot.
         let slot = &mut self.recent[at];
         if is_some(&slot.usage) {
             self.older.insert(&slot.id, slot.usage);
@@ -252,7 +252,7 @@ impl KnownResponses {
 }
 
 impl KnownResponses {
-    /// Remembers what responses used that were told elsewhere.
+    /// Adds the usage of responses that are already counted in another record.
     pub(super) fn told(&mut self, responses: &[(String, Usage)]) {
         for (id, usage) in responses {
             self.older.insert(id, *usage);

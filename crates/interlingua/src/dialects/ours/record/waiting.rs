@@ -1,7 +1,7 @@
-//! What must wait. A live source says several things at once, and entries and children stand one after the other: what
-//! comes while an item is open, and does not belong to it or to what it holds, waits behind it.
+//! The queue of waiting events. A live source interleaves items, but entries and children are written in sequence: an
+//! event that arrives while an unrelated item is open waits until that item ends.
 //!
-//! Each event is looked up by its item, and waits at most once on each level, so time is linear however much is open.
+//! Each event is looked up by its item, and waits at most once on each level, so the time is linear in the input.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -11,41 +11,42 @@ use crate::model::{Event, ItemId};
 
 type ById<T> = HashMap<ItemId, T, BuildHasherDefault<Identity>>;
 
-/// What waits, and where each item is that has not ended.
+/// The waiting units, and the state of each open item.
 pub(super) struct Waiting {
     places: ById<Whereabouts>,
-    /// What waits on each level: first what waits for the entry, then what waits for a child of each open node.
+    /// The units waiting on each level: first those that wait for the entry, then those that wait for a child of each
+    /// open node.
     levels: Vec<VecDeque<u64>>,
     units: HashMap<u64, WaitingUnit, BuildHasherDefault<Identity>>,
-    /// The number of the next unit; they are numbered as they come.
+    /// The number of the next unit, in order of arrival.
     next: u64,
 }
 
-/// Where an item is that has not ended.
+/// The state of an open item.
 #[derive(Clone, Copy)]
 enum Whereabouts {
-    /// It is written, on that level: 1 for the entry.
+    /// Being written, on this level: 1 for the entry.
     Open(usize),
-    /// It waits in that unit.
+    /// Waiting in this unit.
     Waiting(u64),
 }
 
-/// What goes on together.
+/// Events that are written together.
 pub(super) enum WaitingUnit {
-    /// The beginning of an item and what has come of it since, or a piece of an item that has an open child.
+    /// The start of an item and its events so far, or a piece of an item that has an open child.
     Item(Vec<Event<'static>>),
     /// An event that is an entry of its own.
     Apart(Box<Event<'static>>),
-    /// Bytes that could not be read.
+    /// Unreadable bytes.
     Unreadable { owner: String, bytes: Vec<u8>, why: &'static str, more: bool },
 }
 
-/// What an event must wait for.
+/// The reason an event must wait.
 #[derive(Clone, Copy)]
 pub(super) enum WaitsFor {
-    /// Its item, which waits itself.
+    /// The item of the event waits in this unit.
     Its(u64),
-    /// What is open on that level.
+    /// An item is open on this level.
     Level(usize),
 }
 
@@ -56,19 +57,18 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// How many items are open, each within the one before.
+    /// The number of open items, each nested in the one before.
     pub(super) fn depth(&self) -> usize {
         self.levels.len() - 1
     }
 
-    /// An item begins to be written, within the innermost one.
+    /// An item starts within the innermost item.
     pub(super) fn opened(&mut self, item: ItemId) {
         self.levels.push(VecDeque::new());
         self.places.insert(item, Whereabouts::Open(self.depth()));
     }
 
-    /// The innermost item is written. What waits for a child of it (its entry had to end before it did) waits for the
-    /// next entry now.
+    /// The innermost item ends. If its entry ended early, units that wait for its child now wait for the next entry.
     pub(super) fn closed(&mut self, item: ItemId) {
         self.places.remove(&item);
         let orphans = if self.depth() > 0 { self.levels.pop() } else { None };
@@ -80,7 +80,7 @@ impl Waiting {
         }
     }
 
-    /// What an item that begins within that one must wait for, if for anything.
+    /// The reason an item that starts in `within` must wait, if any.
     pub(super) fn start_waits_for(&self, within: Option<ItemId>) -> Option<WaitsFor> {
         match within.filter(|message| self.places.contains_key(message)) {
             Some(message) => self.piece_waits_for(message),
@@ -88,7 +88,7 @@ impl Waiting {
         }
     }
 
-    /// What a piece, or the end, of that item must wait for, if for anything.
+    /// The reason a delta or the end of an item must wait, if any.
     pub(super) fn piece_waits_for(&self, item: ItemId) -> Option<WaitsFor> {
         match *self.places.get(&item)? {
             Whereabouts::Waiting(unit) => Some(WaitsFor::Its(unit)),
@@ -99,7 +99,7 @@ impl Waiting {
         }
     }
 
-    /// An event of an item waits.
+    /// Queues an event of an item.
     pub(super) fn wait(&mut self, event: &Event<'_>, reason: WaitsFor) {
         let event = event.clone().into_owned();
         let (unit, level) = match reason {
@@ -115,7 +115,7 @@ impl Waiting {
         }
     }
 
-    /// Something that is an entry of its own waits.
+    /// Queues a unit that is an entry of its own.
     pub(super) fn wait_apart(&mut self, unit: WaitingUnit) {
         self.push(0, unit);
     }
@@ -128,13 +128,13 @@ impl Waiting {
         self.next += 1;
     }
 
-    /// What goes on within the innermost open item; or, if none is open, as the next entry.
+    /// The next unit within the innermost open item; if no item is open, the next entry.
     pub(super) fn next(&mut self) -> Option<WaitingUnit> {
         let unit = self.levels.last_mut()?.pop_front()?;
         self.units.remove(&unit)
     }
 
-    /// Whether nothing waits for the entry to end.
+    /// Whether the queue is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.units.is_empty()
     }

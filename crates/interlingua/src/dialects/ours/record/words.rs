@@ -1,9 +1,9 @@
-//! What follows from other words of a record, and so is only said where it does not.
+//! Words of a record that follow from other words and are written only when they differ.
 
 use crate::json::Str;
 use crate::model::{Author, Status, Stop, StopClass, Words};
 
-/// What providers' own words for a stop mean. Only a word that was used in another sense needs its class beside it.
+/// The classes of providers' stop words. A class is written only if a word was used with another class.
 const NATIVE_STOPS: Words<StopClass> = Words(&[
     (StopClass::End, "end_turn"),
     (StopClass::End, "stop"),
@@ -18,22 +18,22 @@ const NATIVE_STOPS: Words<StopClass> = Words(&[
     (StopClass::Filter, "content_filter"),
 ]);
 
-/// Authors of messages for whom the schema has no entry type: these are events with content.
+/// Authors of messages without an entry type in the schema: their messages are events with content.
 pub(super) const SPEAKERS: Words<Author> =
     Words(&[(Author::System, "system"), (Author::Developer, "developer")]);
 
-/// Why a response stopped, if nothing is said but the provider's word.
+/// The stop reason that follows from the provider's word alone.
 pub(super) fn usual_stop(raw: Str<'_>) -> Stop<'_> {
     let class = NATIVE_STOPS.value(&raw).unwrap_or(StopClass::Other);
     Stop { class, raw: Some(raw), sequence: None, detail: None }
 }
 
-/// The provider's word, if the whole stop follows from it.
+/// The provider's word, if the whole stop reason follows from it.
 pub(super) fn usual_word<'s, 'a>(stop: &'s Stop<'a>) -> Option<&'s Str<'a>> {
     stop.raw.as_ref().filter(|raw| usual_stop(raw.reborrow()) == *stop)
 }
 
-/// How an item ended, if nothing else is said of it than its own word and whether the tool failed.
+/// The status that follows from the native status and the error flag.
 pub(super) fn usual_status(native: Option<&Str<'_>>, is_error: Option<bool>) -> Status {
     match native.map(Str::as_escaped) {
         Some("incomplete") => Status::Interrupted,

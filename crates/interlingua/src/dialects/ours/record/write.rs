@@ -1,11 +1,10 @@
-//! Events to a record: what is known of the session, the entries, and what was learned meanwhile.
+//! Events to a record: the known session values, the entries, and the session values learned meanwhile.
 //!
-//! What the first lines tell belongs before the entries, but they may be entries themselves (a queue operation, a
-//! snapshot). So notices at the beginning wait, up to a buffer's worth, until someone speaks or the working directory
-//! is known.
+//! Session values of the first lines precede the entries, but these lines may be entries themselves (a queue operation,
+//! a snapshot). So notices at the start wait, up to the size of a buffer, until the first message or the working
+//! directory.
 //!
-//! A source may hold several sessions, one after the other: each becomes a record of its own, and the records follow one
-//! another.
+//! A source may hold several sessions in sequence; each becomes a record of its own, and the records are concatenated.
 
 use super::entries::Entries;
 use super::profile::DraftProfile;
@@ -23,11 +22,11 @@ pub(super) struct RecordWriter {
     options: Options,
     profile: DraftProfile,
     entries: Entries,
-    /// A session has begun.
+    /// Set once a session has started.
     started: bool,
     /// Entries that wait for the head.
     held: JsonBuffer,
-    /// The head is written.
+    /// Set once the head is written.
     begun: bool,
 }
 
@@ -43,7 +42,7 @@ impl RecordWriter {
         }
     }
 
-    /// Ends the record, if another session than its own begins.
+    /// Ends the record if a different session starts.
     fn separate(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         let again = std::mem::replace(&mut self.started, true);
         if again && !self.entries.summary.is_of(session) {
@@ -62,7 +61,7 @@ impl RecordWriter {
         self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
     }
 
-    /// Writes the head, and then the entries that waited for it.
+    /// Writes the head, then the waiting entries.
     fn begin(&mut self, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.entries.summary.write_head(&mut out.json);
@@ -70,8 +69,8 @@ impl RecordWriter {
         }
     }
 
-    /// Runs `write` on the output, or on the buffer of entries that wait for the head. The lines of an entry are checked
-    /// against the text of the entry, so the output keeps that text, unless the entry is too large to be held.
+    /// Runs `write` on the output, or on the buffer of entries that wait for the head. An entry's lines are checked
+    /// against the entry's text, so the output holds that text, unless the entry is too large.
     fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut Entries, &mut Target<'_>)) {
         if !self.begun {
             return write(&mut self.entries, &mut out.redirected(self.held.hold()));

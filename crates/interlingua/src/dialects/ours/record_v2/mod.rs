@@ -1,5 +1,5 @@
-//! The verifiable agent record, profile v2, as JSON: what an earlier form of the draft describes, with closed maps. Reader and
-//! writer are those of [`super::record`].
+//! The verifiable agent record, profile v2, as JSON: an earlier form of the draft, with closed maps. Reader and writer
+//! are those of [`super::record`].
 
 use super::record;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};

@@ -1,30 +1,30 @@
-//! The beginning of a session, while neither its id nor a time is known: every event has both. A line that holds neither,
-//! such as the answer to a control request, may come first; it waits for a line that does.
+//! The start of a session, before its id and a time are known: every event has both. Lines without either, such as the
+//! response to a control request, may come first; they wait until both are known.
 //!
-//! A live source shows each event at once, so little may wait there: lines that are no part of the conversation wait for
-//! the id of the session, and nothing waits for a time beyond its own line.
+//! Events of a live source appear at once, so little may wait: only lines outside the conversation wait for the
+//! session's id, and no event waits for a time beyond its own line.
 
 use super::EPOCH;
 use crate::model::{Event, ItemKind, Session, Time, time};
 
-/// Input that waits.
+/// Input that waits for the first event.
 #[derive(Default)]
 pub(super) struct Beginning {
     inputs: Vec<EarlyInput>,
     bytes: usize,
     has_session: bool,
     time: Option<String>,
-    /// The source is complete: nobody waits for its events.
+    /// Set if the source is complete: no consumer waits for its events.
     whole: bool,
 }
 
-/// Something that came before the first event.
+/// Input before the first event.
 #[expect(clippy::large_enum_variant, reason = "few are held, and only before the first event")]
 pub(super) enum EarlyInput {
     Event(Event<'static>),
-    /// A frame ends; its line, and what to call it if it told nothing.
+    /// The end of a frame: its line, and a name for the line if the frame had no event.
     FrameEnd(Option<(String, String)>),
-    /// Bytes that cannot be read, and where they stand.
+    /// Unreadable bytes and their position.
     Unreadable {
         owner: String,
         bytes: Vec<u8>,
@@ -34,12 +34,12 @@ pub(super) enum EarlyInput {
     },
 }
 
-/// What is known when the first event is written.
+/// The state when the first event is written.
 pub(super) struct Begun {
     pub(super) inputs: Vec<EarlyInput>,
-    /// What the source tells of the session, with its id.
+    /// The session values of the source, with the id.
     pub(super) session: Option<Session<'static>>,
-    /// The first time that the source tells, in UTC.
+    /// The first time in the source, in UTC.
     pub(super) time: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Beginning {
         self.whole
     }
 
-    /// Takes an event. Returns whether it waits no longer.
+    /// Adds an event. Returns whether the wait is over.
     pub(super) fn event(&mut self, event: &Event<'_>) -> bool {
         self.has_session |= session_of(event).is_some_and(|session| session.id.is_some());
         if self.time.is_none() {
@@ -66,7 +66,7 @@ impl Beginning {
         is_urgent || (self.has_session && self.time.is_some()) || self.is_full()
     }
 
-    /// Takes the end of a frame, or bytes that cannot be read. Returns whether they wait no longer.
+    /// Adds the end of a frame, or unreadable bytes. Returns whether the wait is over.
     pub(super) fn frame(&mut self, input: EarlyInput) -> bool {
         self.bytes += match &input {
             EarlyInput::Event(_) | EarlyInput::FrameEnd(None) => 0,
@@ -81,7 +81,7 @@ impl Beginning {
         self.inputs.len() >= Self::MOST || self.bytes >= Self::MOST_BYTES
     }
 
-    /// Ends the wait. The event that names the session is no input any more.
+    /// Ends the wait. The event with the session's id is removed from the inputs.
     pub(super) fn end(self) -> Begun {
         let Self { mut inputs, time, .. } = self;
         let has_id = |input: &EarlyInput| matches!(input, EarlyInput::Event(event) if session_of(event).is_some_and(|it| it.id.is_some()));
@@ -124,11 +124,11 @@ fn time_of<'e, 'a>(event: &'e Event<'a>) -> Option<&'e Time<'a>> {
     }
 }
 
-/// Whether nobody needs to see the event at once.
+/// Whether the event may be delayed.
 fn may_wait(event: &Event<'_>) -> bool {
     match event {
         Event::ItemStarted(head) => matches!(head.kind, ItemKind::Notice(_)),
-        // Of an item that waits: any other has ended the wait.
+        // The item of the event waits; any other item would have ended the wait.
         Event::ItemDelta(_) | Event::ItemCompleted(_) => true,
         Event::SessionStarted(_)
         | Event::SessionUpdated(_)

@@ -1,5 +1,5 @@
-//! The data of events, in both directions. The base schema's members have its names; what it has no word for stands beside
-//! them in the model's own, where the schema is open: in `metadata` and `details`.
+//! The data of events, in both directions. Members of the base schema have its names; further values are under the
+//! model's own names where the schema is open: in `metadata` and `details`.
 
 use super::item::opt_word;
 use super::{inside, note_if};
@@ -10,10 +10,10 @@ use crate::tape::Val;
 
 const SNAKE: Spelling = Spelling::Snake;
 
-/// Writes the data of the start or end of a turn that is called `id` here.
+/// Writes the data of the start or end of turn `id`.
 pub(super) fn put_turn(phase: &str, id: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
     json.object().key("phase").literal(phase).key("turn_id").literal(id);
-    // The end of a turn names its response only if that is not what the turn is called.
+    // The end of a turn holds the response's id only if it differs from the turn's id.
     let response = turn.id.clone().filter(|own| own.as_escaped() != id);
     let turn = Turn { id: response, ..turn.clone() };
     if turn != Turn::default() {
@@ -41,7 +41,7 @@ pub(super) fn put_permission(permission: &Permission<'_>, json: &mut JsonWriter<
     };
     json.object().key("permission_id").str(&permission.id).key("action").str(&permission.action);
     json.key("status").literal(status).key("metadata").object();
-    // The status is the answer, but for the reason.
+    // The status holds the decision; only a reason needs the `answer` member.
     permission.write_members(
         if has_reason { &["id", "action"] } else { &["id", "action", "answer"] },
         SNAKE,
@@ -50,7 +50,7 @@ pub(super) fn put_permission(permission: &Permission<'_>, json: &mut JsonWriter<
     json.end_object().end_object();
 }
 
-// Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last claim.
+// Claims the members in source order: a writer that drops a flag searches backwards from the last claim.
 pub(super) fn read_permission(data: Val<'_>) -> Permission<'_> {
     let id = data.take_str("permission_id", Field::PermissionId).unwrap_or_default();
     let action = data.take_str("action", Field::PermissionAction).unwrap_or_default();
@@ -75,7 +75,7 @@ pub(super) fn read_permission(data: Val<'_>) -> Permission<'_> {
     permission
 }
 
-/// The base schema has one question with labels; `prompts` and `answers` have all of them.
+/// The base schema has a single question with labels; `prompts` and `answers` hold all questions.
 pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonWriter<'_>) {
     let Question { id, prompts, answers, declined, .. } = question;
     let (none, first) = (Str::default(), prompts.first());
@@ -100,7 +100,7 @@ pub(super) fn read_question(data: Val<'_>) -> Question<'_> {
     let response = data.get("response");
     let first = question.answers.as_ref().and_then(|answers| answers.first()?.first());
     match (response.and_then(|response| response.str()), first) {
-        // From writers that do not list `answers`.
+        // A writer without `answers`.
         (Some(label), None) if question.answers.is_none() => {
             response.map(|response| response.take(Field::QuestionAnswer));
             question.answers = Some(vec![vec![label]]);
@@ -119,7 +119,7 @@ pub(super) fn read_question(data: Val<'_>) -> Question<'_> {
     }
     question.declined = data.str_or_empty("status") == "rejected";
     match data.str_or_empty("status") {
-        // A word for a flag: it stays.
+        // The word stands for a flag, so note it.
         "answered" | "rejected" => _ = data.note_str("status", Field::QuestionDeclined),
         _ => note_if(data, "status", "requested"),
     }
@@ -127,7 +127,7 @@ pub(super) fn read_question(data: Val<'_>) -> Question<'_> {
     question
 }
 
-/// The one question of the base schema, from writers that do not list `prompts`.
+/// The single question of the base schema, from writers without `prompts`.
 fn base_question(data: Val<'_>) -> Option<Prompt<'_>> {
     let text = data.get("prompt").filter(|prompt| prompt.str().is_some_and(|text| !text.is_empty()));
     let options = inside(data, "options");
@@ -140,7 +140,7 @@ fn base_question(data: Val<'_>) -> Option<Prompt<'_>> {
     Some(Prompt { text: text.take_text(Field::QuestionText)?, options, multiple: false })
 }
 
-/// The base schema's question repeats the first of all; where it does not, it is left alone.
+/// Notes the question of the base schema if it repeats the first prompt; otherwise it is left unclaimed.
 fn repeat_base_question(data: Val<'_>, first: &Prompt<'_>) {
     if data.get("prompt").and_then(|prompt| prompt.str()).as_ref() == Some(&first.text) {
         data.note_str("prompt", Field::QuestionText);
@@ -171,7 +171,7 @@ pub(super) fn read_failure(data: Val<'_>) -> Failure<'_> {
     }
 }
 
-/// What is told of lines that could not be read; their bytes, too, if `said`.
+/// Writes the details of unreadable lines, including their bytes if `said` is set.
 pub(super) fn put_unreadable(run: &UnreadableLines<'_>, place: &str, said: bool, json: &mut JsonWriter<'_>) {
     let UnreadableLines { owner: _, why, bytes, lines } = *run;
     json.object().key("error").literal(why).key("location").literal(place);

@@ -1,37 +1,38 @@
-//! An item while it is open, and how its events are written.
+//! An open item, and the writing of its events.
 
 use super::parts::{self, ItemContent};
 use crate::json::JsonWriter;
 use crate::model::{Author, Circumstances, ItemId, ItemKind, ItemTail, Spelling, Status};
 
-/// An item that is not complete.
+/// An open item.
 pub(super) struct ShownItem {
-    /// Its number, once it is shown.
+    /// The item's number, once shown.
     pub(super) shown: Option<u64>,
     pub(super) kind: ItemKind<'static>,
     pub(super) author: Author,
     pub(super) native: Option<String>,
     pub(super) parent: Option<u64>,
-    /// The native id of the item it follows.
+    /// The native id of the parent item.
     pub(super) parent_id: Option<String>,
-    /// The same, if no item of ours can be named instead, or its place is taken by the message around.
+    /// The native parent id, if no shown item stands for the parent, or if the surrounding message takes the parent's
+    /// place.
     pub(super) native_parent: Option<String>,
     pub(super) circumstances: Circumstances<'static>,
-    /// The message around it, if that is not shown.
+    /// The surrounding message, if that message is not shown.
     pub(super) around: Option<Around>,
-    /// The message whose part this reasoning is.
+    /// The message that contains this reasoning as a part.
     pub(super) host: Option<ItemId>,
     pub(super) holds_items: bool,
     pub(super) content: ItemContent,
 }
 
-/// What a message that is not shown says of itself. What the item does not say stands in the item's own members.
+/// Values of a message that is not shown. Values without a counterpart in the item are in the item's own members.
 #[derive(Default)]
 pub(super) struct Around {
     pub(super) native: Option<String>,
-    /// Who speaks, if one would not guess it from the item.
+    /// The author, unless it follows from the item.
     pub(super) author: Option<Author>,
-    /// What the item says of itself, too.
+    /// The message's parent, if the item has a parent of its own.
     pub(super) parent: Option<String>,
     pub(super) circumstances: Circumstances<'static>,
 }
@@ -54,12 +55,13 @@ impl ShownItem {
         }
     }
 
-    /// The item is in a message that is not shown, whose place and circumstances it says, too, unless it has its own.
+    /// Puts the item into a message that is not shown. The item takes over the message's parent and circumstances,
+    /// unless it has its own.
     pub(super) fn is_in(&mut self, message: &ShownItem) {
         let mut around = Around { native: message.native.clone(), ..Around::default() };
         let usual = if let ItemKind::ToolResult(_) = self.kind { Author::User } else { Author::Assistant };
         let own_circumstances = self.circumstances != Circumstances::default();
-        // Who speaks also tells a reader that the message has nothing of what the item says of itself.
+        // An explicit author also shows a reader that the message has no circumstances of its own.
         let nothing = own_circumstances && message.circumstances == Circumstances::default();
         around.author = Some(message.author).filter(|author| *author != usual || nothing);
         if self.parent.is_none() && self.native_parent.is_none() {
@@ -122,7 +124,7 @@ impl ShownItem {
 }
 
 impl Around {
-    /// Writes what the item's own members have no room for.
+    /// Writes the message's values that do not fit into the item's own members.
     fn write(&self, json: &mut JsonWriter<'_>) {
         let Self { native: _, author, parent, circumstances } = self;
         if author.is_none() && parent.is_none() && *circumstances == Circumstances::default() {

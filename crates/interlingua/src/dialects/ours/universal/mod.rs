@@ -1,9 +1,9 @@
-//! Universal events: what any agent says, as one JSON event a line, with ten keys around each.
+//! Universal events: the events of any agent, as one JSON event a line, with ten keys around each.
 //!
-//! Items are flat here (message, tool call, tool result, status), numbered `itm_<n>` as they begin; `parent_id` names
-//! the message or the call they belong to. An event is a function of its source: ids come from the session and the
-//! sequence, times from what the source wrote. The first events of a live source that holds no time have the caller's
-//! ([`crate::dialects::Options::now`]); without that, or in a file without any time, 1970 stands for none.
+//! Items are flat (message, tool call, tool result, status), numbered `itm_<n>` in order of their start; `parent_id`
+//! names the message or the call they belong to. An event is a function of its source: ids come from the session and
+//! the sequence, times from the source. The first events of a live source without a time have the caller's time
+//! ([`crate::dialects::Options::now`]); without that, or in a file without any time, the time is 1970.
 
 mod beginning;
 mod data;
@@ -50,19 +50,19 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     ours.then_some((Role::Live, 10))
 }
 
-/// The time before any is known.
+/// The time of events before any time is known.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// Labels of status items that are more than a notice.
+/// Labels of status items that stand for other events.
 const SESSION_UPDATED: &str = "session.updated";
 const USAGE: &str = "usage";
 const REQUEST: &str = "request";
 const REWOUND: &str = "rewound";
 const COMPACTED: &str = "compacted";
-/// A model on offer.
+/// A model of an API's list.
 const MODEL: &str = "model";
 
-/// A member that holds others; an empty one is a leaf of its own, which says nothing.
+/// A member with members or elements. An empty container is a leaf without a value and is noted.
 fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {
     let member = val.get(name)?;
     let holds = matches!(member.kind(), Kind::Object | Kind::Array);
@@ -72,7 +72,7 @@ fn inside<'t>(val: Val<'t>, name: &str) -> Option<Val<'t>> {
     Some(member)
 }
 
-/// Notes a word that is as expected; any other says something that we do not know.
+/// Notes a word if it is the expected word; any other word is left unclaimed.
 fn note_if(object: Val<'_>, name: &str, word: &str) {
     if object.get(name).is_some_and(|val| val.is(word)) {
         object.note_str(name, Field::Structure);

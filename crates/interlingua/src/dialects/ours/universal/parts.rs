@@ -1,5 +1,5 @@
-//! The content of items while they are open: item.completed repeats everything the deltas said, so it is held here,
-//! bounded by the item.
+//! The content of open items. `item.completed` repeats the text of all deltas, so the content is held until the item
+//! ends.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct ItemContent {
     pub(super) pieces: Vec<ContentPart>,
     /// The last piece of each part.
     last: HashMap<(ItemId, u32), usize>,
-    /// Where the pieces of each item stand.
+    /// The positions of each item's pieces.
     of_item: HashMap<ItemId, Vec<usize>>,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct ContentPart {
     form: PartForm,
     /// Escaped text, or a JSON value.
     text: String,
-    /// State of the issuer that stands beside reasoning.
+    /// Opaque state of the reasoning.
     state: Option<IssuerState>,
-    /// Where what it says comes from.
+    /// The sources of the text.
     citations: Vec<Citation<'static>>,
     cache: Option<CacheMark<'static>>,
 }
@@ -49,14 +49,14 @@ pub(super) enum PartForm {
     Output,
     OutputJson,
     Json,
-    /// The text is the part, but for its last brace.
+    /// The text is the serialized part without its last brace.
     Ready,
-    /// Nothing but what is said about a part that has not come.
+    /// Only marks of a part that has not arrived.
     Mark,
 }
 
 impl ItemContent {
-    /// Adds a part, or a piece to one. Returns its index and form if it is text that a delta can show.
+    /// Adds a part or a piece of a part. Returns its index and form if a delta can show it as text.
     pub(super) fn add(
         &mut self,
         kind: &ItemKind<'_>,
@@ -98,7 +98,7 @@ impl ItemContent {
                 return None;
             }
         };
-        // Text grows; a JSON value comes whole.
+        // Text grows; a JSON value arrives whole.
         let grows = !matches!(form, PartForm::Json | PartForm::OutputJson);
         let same = |at: &usize| self.pieces.get(*at).is_some_and(|piece| grows && piece.form == form);
         let known = self.last.get(&from).copied().filter(same);
@@ -116,10 +116,10 @@ impl ItemContent {
         at
     }
 
-    /// The piece that something is said about.
+    /// The piece that a mark applies to.
     fn marked(&mut self, from: (ItemId, u32)) -> &mut ContentPart {
         let at = self.last.get(&from).copied().unwrap_or_else(|| self.push(from, PartForm::Mark));
-        // `last` holds places of pieces.
+        // `last` holds valid indices of `pieces`.
         &mut self.pieces[at]
     }
 
@@ -135,7 +135,7 @@ impl ItemContent {
         None
     }
 
-    /// Adds state to the reasoning it belongs to, or a piece to state that is there.
+    /// Adds opaque state to its reasoning, or extends existing state.
     fn add_opaque(&mut self, (item, part): (ItemId, u32), opaque: &Opaque<'_>) {
         let Opaque { kind, issuer, value } = opaque;
         let of_item = self.of_item.get(&item).map_or(&[][..], Vec::as_slice);
@@ -149,7 +149,7 @@ impl ItemContent {
         };
         let known = own().find(|(_, piece)| same(piece)).or_else(|| own().find(|(_, piece)| bare(piece)));
         let known = known.map(|(at, _)| at);
-        // The text it belongs to may still come, as part 0.
+        // The text of the state may still arrive, as part 0.
         let at = known.unwrap_or_else(|| self.push((item, 0), PartForm::Reasoning));
         if let Some(piece) = self.pieces.get_mut(at) {
             let state =
@@ -159,7 +159,7 @@ impl ItemContent {
     }
 }
 
-/// Writes the content of an item: what its kind says in any case, then its parts.
+/// Writes the content of an item: the members of its kind, then its parts.
 pub(super) fn write(kind: &ItemKind<'_>, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
     json.array();
     let mut parts = parts;
@@ -239,7 +239,7 @@ impl ContentPart {
         }
     }
 
-    /// Writes what is said about the part.
+    /// Writes the marks of the part.
     fn put_marks(&self, json: &mut JsonWriter<'_>) {
         if !self.citations.is_empty() {
             json.key("citations");

@@ -1,6 +1,6 @@
-//! Universal events to events. What the writer adds of its own (the start and end of the session, answers nobody gave,
-//! calls made up for results) is not read: it is added again wherever it is needed. Numbers and ids of events are not
-//! read either. What the end of an item repeats is claimed where it is the same and left alone where it is not.
+//! Universal events to events. Events that the writer adds itself (the start and end of the session, missing decisions,
+//! calls made up for results) are not read: a writer adds them again where needed. Numbers and ids of events are not
+//! read either. Values that the end of an item repeats are claimed if equal and left unclaimed otherwise.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,30 +19,30 @@ use crate::tape::Val;
 #[derive(Default)]
 pub(super) struct UniversalReader {
     time: String,
-    /// The native id of the session, as it stands in JSON.
+    /// The session's native id, as JSON.
     session: String,
-    /// Items that are not complete, by their id here.
+    /// Open items, by their universal id.
     open: HashMap<String, ReadItem>,
-    /// The native ids of items, by their ids here.
+    /// The native ids of items, by universal id.
     natives: Remembered<Str<'static>>,
 }
 
-/// An item that is not complete.
+/// An open item.
 pub(super) struct ReadItem {
     pub(super) id: ItemId,
     pub(super) of: Of,
-    /// The message around it that was not shown.
+    /// The surrounding message that was not shown.
     around: Option<ItemId>,
-    /// What its start said, and the first part of its content.
+    /// The members of the item's start, and of the first part of its content.
     began: Vec<ClaimedMember>,
     began_part: Vec<ClaimedMember>,
-    /// What the deltas have said of each part, escaped.
+    /// Text of the deltas for each part, escaped.
     pub(super) said: BTreeMap<u64, String>,
     /// Reasoning within this message, by part.
     reasoning: BTreeMap<u64, ItemId>,
 }
 
-/// A member that was read: its name, its text in JSON, and what it was claimed for.
+/// A claimed member: name, JSON text and field.
 struct ClaimedMember {
     name: String,
     json: String,
@@ -58,7 +58,7 @@ impl Reader for UniversalReader {
         };
         event.note_str("type", Field::Structure);
         let by_us = event.get("synthetic").and_then(|by_us| by_us.bool()) == Some(true);
-        // What the writer may have added of its own; then it is added again wherever it is needed.
+        // Types of events that a writer may have added; a writer adds them again where needed.
         let may_be_added = matches!(
             kind.as_escaped(),
             "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
@@ -106,11 +106,11 @@ impl Reader for UniversalReader {
 }
 
 impl UniversalReader {
-    /// Passes a new time on by itself: most events have no place for one.
+    /// Emits a new time as an event of its own: most events have no field for a time.
     fn tick(&mut self, event: Val<'_>, out: &mut Events<'_>) {
         let Some(time) = event.get("time").filter(Val::is_time) else { return };
         if time.is(EPOCH) {
-            // No time was known.
+            // The placeholder for an unknown time.
             time.note(Field::Structure);
             return;
         }
@@ -128,7 +128,7 @@ impl UniversalReader {
         }
     }
 
-    /// Each event repeats the native id of the session.
+    /// Notes the session's native id, which each event repeats.
     fn repeat_session(&self, event: Val<'_>) {
         let Some(id) = event.get("native_session_id") else { return };
         if id.is_null() && self.session.is_empty() {
@@ -142,7 +142,7 @@ impl UniversalReader {
         let Some(item) = data.get("item") else { return };
         let Some(item_id) = item.get("item_id").and_then(|id| id.str()) else { return };
         let content = item.get("content");
-        // What has an id of the agent's is the agent's own, whatever it is called.
+        // An item with a native id comes from the agent, whatever its label.
         let has_id = item.get("native_item_id").is_some_and(|id| !id.is_null());
         if !has_id && is_status_of_ours(content, done) {
             if done {
@@ -151,12 +151,12 @@ impl UniversalReader {
             return;
         }
         let failed = item.str_or_empty("status") == "failed";
-        // Of a failed item it only tells who noticed, which not every target does.
+        // For a failed item the flag only shows who detected the failure, which not every target records.
         if !failed {
             event.take_bool("synthetic", Field::Structure);
         }
         if by_us && !failed {
-            // A call made up for a result: it will be made up again.
+            // A call made up for a result; a writer makes it up again.
             let native = item.get("native_item_id").and_then(|native| native.str());
             return self.remember(&item_id, native.as_ref());
         }
@@ -177,7 +177,7 @@ impl UniversalReader {
         complete(open, item, content, status, out);
     }
 
-    /// A status item that stands for an event which the schema does not have.
+    /// Reads a status item that stands for an event without a type in the schema.
     fn status(&mut self, item: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
         let mut parts = content.into_iter().flat_map(|content| content.elements());
         let (Some(label), Some(part)) = (parts.next(), parts.next()) else { return };
@@ -208,10 +208,9 @@ impl UniversalReader {
 
     fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
         let first = content.and_then(|content| content.elements().next());
-        // Members are claimed in the order they stand in: a flag that a writer gives up is looked for before the last
-        // claim.
+        // Claim the members in source order: a writer that drops a flag searches backwards from the last claim.
         let native = item.get("native_item_id").and_then(|native| native.str());
-        // A call's native id is the call's own unless it says otherwise.
+        // By default, a call's native id is its call id.
         let call_id = first
             .filter(|_| item.str_or_empty("kind") == "tool_call")
             .and_then(|call| call.get("call_id")?.str());
@@ -225,7 +224,7 @@ impl UniversalReader {
             _ => (Of::Notice, Author::System),
         };
         let label = first.and_then(|first| first.get("label")?.str());
-        // A kind we do not know names the notice, if nothing else does.
+        // Without a label, an unknown kind names the notice.
         let known = of != Of::Notice || item.str_or_empty("kind") == "status";
         let kind = match (known, &label) {
             (true, _) => text(item, "kind", Field::Structure).filter(|_| false),
@@ -246,7 +245,7 @@ impl UniversalReader {
             let usual = if of == Of::Result { Author::User } else { Author::Assistant };
             let mut head = out.head(ItemKind::Message, usual);
             head.native_id = message;
-            // What the message says of itself stands beside what the item says.
+            // The values of the surrounding message are in the item's `message` member.
             let role = beside.filter(|beside| beside.get("role").is_some());
             if let Some(beside) = role {
                 head.author = author_of(beside);
@@ -260,7 +259,7 @@ impl UniversalReader {
             let own = beside.map(|beside| Circumstances::read_members(beside, &[], Spelling::Snake));
             let usual_author = head.author == usual;
             head = match own.unwrap_or_default() {
-                // Who speaks is said where it is usual only to tell that the rest is the item's own.
+                // A default author is written only to mark that the circumstances belong to the item itself.
                 none if none == Circumstances::default() && !(role.is_some() && usual_author) => {
                     head.with(std::mem::take(&mut circumstances))
                 }
@@ -284,7 +283,7 @@ impl UniversalReader {
         self.open.insert(item_id.as_escaped().to_owned(), open);
     }
 
-    /// The open message that an item is in, or the native id of the item it follows.
+    /// The open message around an item, or the native id of its parent item.
     fn parent<'t>(&self, item: Val<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
         let native = item.get("native_parent_id").and_then(|parent| parent.str());
         let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
@@ -298,7 +297,7 @@ impl UniversalReader {
         let known = self.natives.get(parent.as_escaped()).cloned();
         let call = item.get("parent_call").and_then(|call| call.str());
         if known.is_some() && call == known {
-            // The call that started the subagent, which says so itself.
+            // The parent is the call that started the subagent, which `parent_call` holds as well.
             text(item, "parent_id", Field::Structure);
             return (None, native);
         }
@@ -353,8 +352,8 @@ impl UniversalReader {
     }
 }
 
-/// Whether the content is that of a status item which stands for another event. An item that only has its label may
-/// be one of ours at its start; at its end it is a notice of that name.
+/// Whether the content belongs to a status item that stands for another event. An item with only a label may be such a
+/// status item at its start; at its end a label alone makes a notice.
 fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
     let mut parts = content.into_iter().flat_map(|content| content.elements());
     let label = parts.next().map_or("", |part| part.str_or_empty("label"));
@@ -362,7 +361,7 @@ fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
     matches!(label, SESSION_UPDATED | USAGE | REQUEST | REWOUND | COMPACTED | MODEL) && (has_value || !done)
 }
 
-/// What item it is: the first part of its content tells the rest.
+/// The kind of item; the first content part holds the details.
 fn item_kind<'t>(of: Of, first: Option<Val<'t>>, kind: Option<Str<'t>>) -> ItemKind<'t> {
     let part_text = |name, field| first.and_then(|part| text(part, name, field));
     let item_kind = match of {
@@ -396,7 +395,7 @@ fn read<'t, T: Neutral<'t>>(value: Val<'t>) -> Option<T> {
     T::read(value, Field::Structure, Spelling::Snake)
 }
 
-/// Takes a text member; `null` says nothing.
+/// Takes a text member; `null` is structure.
 fn text<'t>(object: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
     let val = object.get(name)?;
     if val.is_null() {
@@ -405,7 +404,7 @@ fn text<'t>(object: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
     val.take_text(field)
 }
 
-/// Takes the role: who speaks in a message, or what follows from the kind of anything else.
+/// Takes the role: the author of a message, or structure for any other item.
 fn take_role(object: Val<'_>, of: Of) {
     let (words, field): (&[&str], Field) = match of {
         Of::Call => (&["assistant"], Field::Structure),
@@ -418,7 +417,7 @@ fn take_role(object: Val<'_>, of: Of) {
     }
 }
 
-/// The members that were claimed: the end of the item will repeat them.
+/// The claimed members, which the end of the item repeats.
 fn claimed_in(object: Val<'_>) -> Vec<ClaimedMember> {
     let members = object.members().filter_map(|(name, val)| {
         let field = val.claimed().field()?;
@@ -427,7 +426,7 @@ fn claimed_in(object: Val<'_>) -> Vec<ClaimedMember> {
     members.collect()
 }
 
-/// Who speaks in a message.
+/// The author of a message.
 fn author_of(item: Val<'_>) -> Author {
     match item.str_or_empty("role") {
         "user" => Author::User,
@@ -438,7 +437,7 @@ fn author_of(item: Val<'_>) -> Author {
     }
 }
 
-/// Notes a member that says what the start of the item has said.
+/// Notes a member that repeats the start of the item.
 fn repeat(object: Val<'_>, name: &str, began: &[ClaimedMember]) {
     let Some(val) = object.get(name) else { return };
     if let Some(known) = began.iter().find(|known| known.name == name && known.json == val.text()) {
@@ -446,7 +445,7 @@ fn repeat(object: Val<'_>, name: &str, began: &[ClaimedMember]) {
     }
 }
 
-/// Whether the flag is set. One that is not says nothing.
+/// Whether the flag is set. An unset flag is left unclaimed.
 pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
     let set = object.get(name).and_then(|flag| flag.bool()) == Some(true);
     if set {
@@ -456,7 +455,7 @@ pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
 }
 
 impl ReadItem {
-    /// The reasoning that is that part of the message.
+    /// The reasoning item for this part of the message.
     pub(super) fn reasoning(&mut self, part: u64, out: &mut Events<'_>) -> ItemId {
         if let Some(id) = self.reasoning.get(&part) {
             return *id;
@@ -469,7 +468,7 @@ impl ReadItem {
     }
 }
 
-/// Says what the deltas have left out and ends the item.
+/// Emits the content missing from the deltas and ends the item.
 fn complete(
     mut open: ReadItem,
     item: Val<'_>,
@@ -516,7 +515,7 @@ fn complete(
         }
         read_marks(part, (open.id, index as u32), out);
     }
-    // ClaimedMember last: a writer that cannot say it looks for the last claim.
+    // Claim the status last: a writer that cannot write it looks up the last claim.
     if matches!(item.str_or_empty("status"), "completed" | "failed") {
         item.note_str("status", Field::ItemStatus);
     }
@@ -545,7 +544,7 @@ fn session_ended(data: Val<'_>, out: &mut Events<'_>) {
     out.event(&Event::SessionEnded(SessionEnd { status, message }));
 }
 
-/// Gives back bytes that could not be read when the event was made.
+/// Hands back bytes that were unreadable when the event was made.
 fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
     let damage = [
         Code::InvalidJson,
@@ -564,7 +563,7 @@ fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
     };
     let why = why.map_or("unparsed", Code::name);
     let bytes = bytes.unwrap_or_default();
-    // Without their bytes, several lines are as good as one.
+    // Without bytes, several lines are handed back as one.
     if data.get("lines").is_some() {
         bytes
             .split(|byte| *byte == b'\n')

@@ -1,4 +1,4 @@
-//! How the parts of a completed item are read.
+//! Reads the parts of a completed item.
 
 use super::note_if;
 use super::read::{ReadItem, flag};
@@ -22,9 +22,9 @@ pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, ou
     if let Some((val, text)) = part.get("text").and_then(|val| Some((val, val.str()?))) {
         match said {
             Some(said) if text.as_escaped() == said => drop(val.take(field)),
-            // The deltas have said something else.
+            // The text differs from the deltas.
             Some(_) => {}
-            // IssuerState that hides all of the reasoning stands beside an empty text.
+            // Encrypted reasoning has an empty text.
             None if text.is_empty() && state.is_some() => drop(val.note(Field::Structure)),
             None => {
                 val.take(field);
@@ -40,7 +40,7 @@ pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, ou
     read_marks(part, (id, 0), out);
 }
 
-/// Says what is said about a part.
+/// Emits the marks of a part.
 pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut Events<'_>) {
     for citation in part.get("citations").into_iter().flat_map(|citations| citations.elements()) {
         if let Some(citation) = Citation::read(citation, Field::Structure, Spelling::Snake) {
@@ -52,10 +52,10 @@ pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut
     }
 }
 
-/// State of which nobody says who issued it is sent to no one.
+/// The issuer of state without an issuer; a writer never sends state of this issuer.
 const UNKNOWN: &str = "unknown";
 
-/// Notes a part that says what the deltas have said; anything else is left alone.
+/// Notes a part equal to its deltas; a different text is left unclaimed.
 pub(super) fn repeat_part(of: Of, part: Val<'_>, said: &str) {
     let refused = flag(part, "refusal", Field::Refusal);
     let texts = [
@@ -73,7 +73,7 @@ pub(super) fn repeat_part(of: Of, part: Val<'_>, said: &str) {
     }
 }
 
-/// Reads a part that no delta has said.
+/// Reads a part that had no delta.
 pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
     let text = |name: &str| part.get(name).and_then(|val| val.str());
     let value = match part.str_or_empty("type") {
@@ -134,7 +134,7 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
         flag(part, "url", Field::Structure);
         MediaSource::Url(part.take_str("path", field)?)
     };
-    // The base schema wants a path, and what was done with the file.
+    // Fillers for the path and the action, which the base schema requires.
     note_if(part, "path", "");
     note_if(part, "action", "read");
     Some(Part::Media(Media {
@@ -147,7 +147,7 @@ fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
     }))
 }
 
-/// The JSON value in a string, if writing it into a string again gives the same.
+/// The JSON value in a string, if encoding the value restores the string.
 fn json_in(text: &Str<'_>) -> Option<Raw<'static>> {
     let json = text.decode();
     TapeBuf::default().parse(&json, &Limits::default()).ok()?;

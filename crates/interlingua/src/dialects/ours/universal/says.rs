@@ -1,4 +1,4 @@
-//! What universal events say: nearly everything.
+//! Fields that universal events support: nearly all.
 
 use crate::model::{Field, Says, attempts, citations, failures, listings, oversight, settings};
 

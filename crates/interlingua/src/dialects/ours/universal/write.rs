@@ -1,5 +1,5 @@
-//! Events to universal events. Messages are shown when they have content of their own, so that a native message that
-//! only holds a call does not leave an empty one behind; what it said about itself stands in the call's item.
+//! Events to universal events. A message is shown only if it has content of its own, so a native message that holds
+//! only a call leaves no empty message; its values are in the call's item.
 
 mod opening;
 
@@ -28,59 +28,58 @@ use crate::pipe::{Remembered, Target, Writer};
 pub(super) struct UniversalWriter {
     source_name: Option<String>,
     include_raw: bool,
-    /// What came before the first event, while it waits.
+    /// Input before the first event, while it waits.
     beginning: Option<Beginning>,
-    /// What time it is, if anyone knows.
+    /// The current time, if the caller passed it.
     now: Option<u64>,
-    /// The time of events is not the source's.
+    /// Set while the time of events does not come from the source.
     time_is_made_up: bool,
     /// The session's id in the envelope, escaped; fixed with the first event.
     session: Option<String>,
     native_session: Option<String>,
     time: String,
-    /// The name and length of a time that no event has shown yet.
+    /// The field and length of a time that no event has shown yet.
     unseen_time: Option<(Field, usize)>,
-    /// The last time that an event said as written.
+    /// The last time written verbatim in an event.
     said_time: String,
     sequence: u64,
     items: u64,
     turns: u64,
     turn: Option<String>,
     open: HashMap<ItemId, ShownItem, BuildHasherDefault<Identity>>,
-    /// The numbers of items, by their native ids; of calls also by the ids that results name.
+    /// The numbers of items, by native id; calls also by call id.
     numbers: Remembered<u64>,
-    /// Requests without an answer.
+    /// Open requests.
     pending: BTreeMap<u64, UnansweredRequest>,
-    /// The number of each, by what it is and its id.
+    /// The number of each open request, by sort (permission or question) and id.
     pending_numbers: HashMap<(bool, String), u64>,
-    /// What was said last of a response, without its time.
+    /// The last usage of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
     cut: bool,
-    /// The frame of a failure that nothing of the model followed.
+    /// The frame of a failure that no later output of the model followed.
     failed: Option<u64>,
     raw: RawState,
-    /// What follows the event that waits for its raw line.
+    /// Output after the event that waits for its raw line.
     held: JsonBuffer,
-    /// A raw line that came before its event: a message is shown only when it has content.
+    /// A raw line that arrived before its event: a message is shown only when it has content.
     early_raw: Option<String>,
-    /// The line being passed over is longer than the limit.
+    /// Set while a line over the size limit is skipped.
     oversized: bool,
-    /// The line before could not be read. That was said at once: an agent may say nothing more.
+    /// Set if the preceding line was unreadable. Its event is written at once, because the agent may write no more.
     was_unreadable: bool,
-    /// Lines after it that could not be read either, and where the first of them stands. They are one event, before the
-    /// next that comes.
+    /// Further unreadable lines, and the position of the first. They become one event, before the next event.
     unreadable: UnreadableRun,
     unreadable_at: String,
 }
 
-/// Whether the frame's line stands in an event.
+/// Whether the frame's line is in an event.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum RawState {
     /// No event of this frame has been written.
     #[default]
     Unsaid,
-    /// The first is written up to its raw line, which comes when the frame ends.
+    /// The first event is written up to its raw line, which is added at the end of the frame.
     Waiting,
 }
 
@@ -90,7 +89,7 @@ enum Made {
     ByUs,
 }
 
-/// A request without an answer, and what its answer must repeat.
+/// An open request, and the values its resolution must repeat.
 struct UnansweredRequest {
     permission: bool,
     id: Str<'static>,
@@ -149,7 +148,7 @@ impl UniversalWriter {
         }
     }
 
-    /// A status item of our own making: a label and a value.
+    /// Writes a status item made by the writer: a label and a value.
     fn status(&mut self, made: Made, label: &str, out: &mut Target<'_>, value: impl Fn(&mut JsonWriter<'_>)) {
         self.items += 1;
         let number = self.items;
@@ -169,18 +168,18 @@ impl UniversalWriter {
         }
     }
 
-    /// A status item that says something in the model's own words.
+    /// Writes a status item that holds a value of the model.
     fn status_of<'t>(&mut self, label: &str, value: &impl Neutral<'t>, out: &mut Target<'_>) {
         self.status(Made::ByAgent, label, out, |json| value.write(Spelling::Snake, json));
     }
 
-    /// Takes the source's time, unless it would go back. The event that follows says it as written.
+    /// Sets the time from the source, unless it would go back. The next event holds the time verbatim.
     fn tick(&mut self, time: &Time<'_>) {
         time.as_str().clone_into(&mut self.said_time);
         self.advance(time);
     }
 
-    /// Takes the time of something that is no event: only the envelope of the next event can say it.
+    /// Sets a time that has no event of its own: only the envelope of the next event can show it.
     fn tick_alone(&mut self, field: Field, time: &Time<'_>, out: &mut Target<'_>) {
         if time.as_str() == self.said_time {
             return;
@@ -198,17 +197,17 @@ impl UniversalWriter {
         }
         let unseen = self.unseen_time.replace((field, time.as_str().len()));
         if let Some((field, length)) = unseen.filter(|_| !self.include_raw) {
-            // The time that nothing has shown belongs to an earlier frame.
+            // The unseen time belongs to an earlier frame.
             out.ledger.lose_late(field, Reason::Merged, 1, length as u64);
         }
     }
 
-    /// Moves the time of events forward. Returns whether it is now the one given.
+    /// Moves the time of events forward. Returns whether the time is now the given time.
     fn advance(&mut self, time: &Time<'_>) -> bool {
         let Some(now) = time::utc(time) else { return false };
-        // `…:05Z` is before `…:05.1Z`, so the letter must not be compared.
+        // `…:05Z` is before `…:05.1Z`, so compare without the letter.
         let forward = now.trim_end_matches('Z') >= self.time.trim_end_matches('Z');
-        // A made-up time gives way to the first that the source tells.
+        // The first time of the source replaces a made-up time.
         let forward = forward || (self.time_is_made_up && now.as_str() >= EPOCH);
         self.time_is_made_up &= !forward;
         if forward {
@@ -239,14 +238,14 @@ impl UniversalWriter {
         open.parent_id = own(parent);
         open.native_parent = own(parent).filter(|_| open.parent.is_none() || parent == parent_call);
         if parent.is_none() {
-            // What a subagent says belongs to the call that started it.
+            // A subagent's item belongs to the call that started the subagent.
             open.parent = parent_call.as_ref().and_then(|call| self.find(call));
         }
         open.circumstances = head.circumstances().into_owned();
         if let Some(message) = within.as_ref().and_then(|message| self.open.get_mut(message)) {
             if let ItemKind::Reasoning = kind {
                 open.host = *within;
-                // A part of a message has no name or place of its own, and the message's circumstances.
+                // A part of a message has no id and no parent of its own, and has the message's circumstances.
                 let same = open.circumstances == message.circumstances;
                 let lost = if same { head.clone().with(Circumstances::default()) } else { head.clone() };
                 out.lose_event(Of::Reasoning, &Event::ItemStarted(lost), Reason::NoSlot);
@@ -282,7 +281,7 @@ impl UniversalWriter {
         self.open.insert(*id, open);
     }
 
-    /// A result without a call gets one, so that every result has a call before it.
+    /// Adds a call for a result without a call, so that a call precedes every result.
     fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Target<'_>) {
         if self.find(call_id).is_some() {
             return;
@@ -303,7 +302,7 @@ impl UniversalWriter {
         self.show_as(open, Made::ByAgent, out);
     }
 
-    /// Gives the item its number and says that it started.
+    /// Assigns the item's number and writes its start.
     fn show_as(&mut self, open: &mut ShownItem, made: Made, out: &mut Target<'_>) {
         self.items += 1;
         open.shown = Some(self.items);
@@ -319,7 +318,7 @@ impl UniversalWriter {
         let host = self.open.get(item).and_then(|open| open.host).filter(|host| self.open.contains_key(host));
         let shown_in = host.unwrap_or(*item);
         let Some(mut open) = self.open.remove(&shown_in) else { return };
-        // Hidden state shows nothing yet.
+        // Opaque state alone does not show the item.
         if open.shown.is_none() && !matches!(value, Part::Opaque(_)) {
             self.show(&mut open, out);
         }
@@ -370,7 +369,7 @@ impl UniversalWriter {
         if open.shown.is_none() {
             self.show(&mut open, out);
         }
-        // What was cut off was completed by us, not by the agent.
+        // An interrupted item is completed by the writer, not by the agent.
         let made = if tail.status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
         self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
     }
@@ -401,7 +400,7 @@ impl UniversalWriter {
         self.say(made, "turn.ended", out, |json| put_turn("ended", &id, turn, json));
     }
 
-    /// Nobody will answer any more.
+    /// Resolves all open requests at the end of the session.
     fn settle(&mut self, out: &mut Target<'_>) {
         self.pending_numbers.clear();
         for (_, UnansweredRequest { permission, id, action }) in std::mem::take(&mut self.pending) {
@@ -417,8 +416,8 @@ impl UniversalWriter {
         }
     }
 
-    /// Takes a request off the list. Returns whether it was there: what was answered stays answered, and an answer
-    /// to nothing has no event.
+    /// Removes an open request. Returns whether the request was open: a request is resolved once, and a resolution
+    /// without a request has no event.
     fn resolves(&mut self, is_permission: bool, id: &Str<'_>) -> bool {
         let number = self.pending_numbers.remove(&(is_permission, id.as_escaped().to_owned()));
         number.and_then(|number| self.pending.remove(&number)).is_some()
@@ -432,7 +431,7 @@ impl UniversalWriter {
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
         let timeless = Turn { time: None, ..turn.clone() };
-        // Each line of one response repeats its usage.
+        // Each line of a response repeats its usage.
         let is_news = timeless != Turn::default() && self.usage.as_ref() != Some(&timeless);
         match &turn.time {
             Some(time) if is_news => self.tick(time),
@@ -447,7 +446,7 @@ impl UniversalWriter {
 }
 
 impl UniversalWriter {
-    /// Remembers whether the last thing that the model did was to fail.
+    /// Tracks whether the model's last output was a failure.
     fn watch_failure(&mut self, event: &Event<'_>, frame: u64) {
         match event {
             Event::Error(_) => self.failed = Some(frame),
@@ -455,7 +454,8 @@ impl UniversalWriter {
                 self.failed = (stop.class == StopClass::Error).then_some(frame);
             }
             Event::ItemStarted(head) if head.author == Author::Assistant => {
-                // Claude Code tells the failure in words of its own, and a line may hold a failure and half an answer.
+                // Claude Code repeats the failure as a synthetic message, and a line may hold a failure and part of a
+                // response.
                 let is_told = head.model.as_ref().is_some_and(|model| model.is("<synthetic>"));
                 self.failed = self.failed.filter(|failed| is_told || *failed == frame);
             }
@@ -522,7 +522,7 @@ impl UniversalWriter {
         }
     }
 
-    /// Takes the end of a frame before the first event. Returns the leftover if nothing waits for it.
+    /// Queues the end of a frame before the first event. Returns the leftover if the wait is over.
     fn wait<'t>(&mut self, leftover: Leftover<'t>, out: &mut Target<'_>) -> Option<Leftover<'t>> {
         let Some(beginning) = &mut self.beginning else { return Some(leftover) };
         let input = match leftover.body {
@@ -594,7 +594,7 @@ impl Writer for UniversalWriter {
             }
             LeftoverBody::Frame(tape) if self.include_raw => {
                 if self.raw == RawState::Unsaid {
-                    // A line that said nothing new still has a place.
+                    // A line without events becomes a status item.
                     let label = tape.root().get("type").and_then(|kind| kind.str());
                     let label = label.unwrap_or(Str::escaped("line"));
                     self.status(Made::ByAgent, label.as_escaped(), out, |json| {
@@ -604,7 +604,7 @@ impl Writer for UniversalWriter {
                 self.release(Some(tape.text()), out);
                 leftover.mark_kept(out.ledger);
             }
-            // An event has room for one line; it waits in `early_raw` while no event of its own is written.
+            // An event holds a single line; the line waits in `early_raw` until its event is written.
             LeftoverBody::Kept { line, .. }
                 if self.include_raw
                     && leftover.owner == super::DIALECT.name
@@ -613,7 +613,7 @@ impl Writer for UniversalWriter {
                 self.release(Some(line.text()), out);
                 leftover.mark_kept(out.ledger);
             }
-            // A line over the limit is one event, however many pieces it comes in.
+            // A line over the limit is one event, even if it arrives in several pieces.
             LeftoverBody::Unparsed { more, .. } if std::mem::replace(&mut self.oversized, more) => {
                 leftover.lose(out.ledger, Reason::Invalid);
             }

@@ -1,4 +1,4 @@
-//! The beginning of a session's events: what came before the session was known, and lines that cannot be read.
+//! The start of a session's events: input before the session was known, and unreadable lines.
 
 use super::super::beginning::{Beginning, Begun, EarlyInput};
 use super::super::data::put_unreadable;
@@ -10,7 +10,7 @@ use crate::model::{Neutral as _, Session, Spelling, time};
 use crate::pipe::Target;
 
 impl UniversalWriter {
-    /// Writes the first event, and all that waited for it.
+    /// Writes the first event and the waiting input.
     pub(super) fn begin(&mut self, beginning: Beginning, out: &mut Target<'_>) {
         let is_whole = beginning.is_whole();
         let Begun { inputs, session, time } = beginning.end();
@@ -19,7 +19,7 @@ impl UniversalWriter {
             self.time = time;
         } else {
             out.ledger.note("made up the time of events: the source holds none so far");
-            // Of a file that is converted twice the same must come out, so the clock counts for live sources only.
+            // Converting a file twice must give the same output, so the caller's clock applies only to live sources.
             let now = self.now.filter(|_| !is_whole).map(|now| Raw::owned(now.to_string()));
             self.time = now.and_then(|now| time::utc(&now)).unwrap_or_else(|| EPOCH.to_owned());
         }
@@ -49,14 +49,14 @@ impl UniversalWriter {
         }
     }
 
-    /// Ends the wait, if anything waits.
+    /// Ends the wait, if input waits.
     pub(super) fn begin_now(&mut self, out: &mut Target<'_>) {
         if let Some(beginning) = self.beginning.take() {
             self.begin(beginning, out);
         }
     }
 
-    /// Lines that cannot be read: the first is told at once, the others together.
+    /// Handles unreadable lines: the first is written at once, the others together.
     pub(super) fn unreadable(
         &mut self,
         lines: &UnreadableLines<'_>,
@@ -79,7 +79,7 @@ impl UniversalWriter {
         }
     }
 
-    /// Says what else could not be read, if there is anything.
+    /// Writes the remaining unreadable lines, if any.
     #[inline]
     pub(super) fn end_unreadable(&mut self, out: &mut Target<'_>) {
         self.was_unreadable = false;
@@ -95,7 +95,7 @@ impl UniversalWriter {
         }
     }
 
-    /// Gives the waiting event its raw line and writes what came after it.
+    /// Adds the raw line to the waiting event and writes the output after it.
     pub(super) fn release(&mut self, raw: Option<&str>, out: &mut Target<'_>) {
         if std::mem::take(&mut self.raw) == RawState::Unsaid {
             self.early_raw = raw.map(str::to_owned).or_else(|| self.early_raw.take());
@@ -111,7 +111,7 @@ impl UniversalWriter {
         self.held.clear();
     }
 
-    /// The first event says what is known about the session.
+    /// Writes the first event, which holds the known session values.
     pub(super) fn first(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         let own = |text: &Str<'_>| text.as_escaped().to_owned();
         let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
