@@ -1,14 +1,14 @@
-//! The check: a writer that writes nothing and watches the links.
+//! The check: a writer without output that checks links.
 //!
-//! Readers report what they cannot read and where a schema is broken; the lifecycle reports what is out of order. What
-//! is left is whether names lead somewhere: parents, tool calls and their results, ids that stand for one thing only.
-//! References may point forward, so they are judged when everything has been said.
+//! Readers report unreadable input and schema errors; the lifecycle reports events out of order. This writer checks
+//! references: parents, tool calls and their results, and unique ids. References may point forward, so they are
+//! checked at the end of the input.
 //!
-//! The same links are checked as the stage before log writers repairs: each id and each call id once, each result once and
-//! after its call, no parent that is its own descendant, and how many items the session itself gave up.
+//! The checked links are those that the stage before log writers repairs: unique item ids and call ids, one result per
+//! call and after it, no parent that is its own descendant, and the number of items the session abandoned.
 //!
-//! Ids are remembered as hashes, an estimated 150 bytes an item with the tables around them, plus the text of those that have not
-//! been found yet; so memory grows with the number of items, not with what they hold.
+//! Ids are stored as hashes, an estimated 150 bytes per item including the tables, plus the text of ids that have not
+//! been found yet; so memory grows with the number of items, not with their content.
 //!
 //! ```
 //! use interlingua::check::CheckWriter;
@@ -40,7 +40,7 @@ use crate::model::{
 };
 use crate::pipe::{Target, Writer};
 
-/// Checks what passes through; the findings are in the report.
+/// Checks the events that pass through; the findings are in the report.
 #[derive(Debug)]
 pub struct CheckWriter {
     lineage: Lineage,
@@ -50,9 +50,9 @@ pub struct CheckWriter {
     parents: Pending,
     calls: Ids,
     results: Pending,
-    /// Open messages of the assistant.
+    /// Open assistant messages.
     answers: HashSet<ItemId, BuildHasherDefault<Identity>>,
-    /// Calls that have no result yet.
+    /// Calls without a result so far.
     unanswered: Pending,
 }
 
@@ -79,7 +79,7 @@ impl Writer for CheckWriter {
         }
     }
 
-    /// Nothing goes anywhere, so nothing can be lost.
+    /// A check has no target, so all leftovers count as kept.
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         leftover.mark_kept(out.ledger);
     }
@@ -113,7 +113,7 @@ impl Default for CheckWriter {
 }
 
 impl CheckWriter {
-    /// Checks a source whose items follow each other that way.
+    /// Checks a source with the given lineage.
     pub fn new(lineage: Lineage) -> Self {
         Self {
             lineage,
@@ -157,8 +157,8 @@ impl CheckWriter {
                     self.unanswered.expect(key, id, ledger);
                 }
             }
-            // Some agents have calls and their results in one message. Where the provider ran the call, it may have said so
-            // in an earlier answer.
+            // Agents may write calls and their results into the same message. If the provider ran the call, the call
+            // may be in an earlier answer.
             ItemKind::ToolResult(ToolResult { call_id, name: _ })
                 if head.within.is_some_and(|message| self.answers.contains(&message)) =>
             {
@@ -187,7 +187,7 @@ impl CheckWriter {
     }
 }
 
-/// Names that must still turn up, each with where it was first used.
+/// References that are not resolved yet, each with the place of its first use.
 #[derive(Debug, Default)]
 struct Pending(HashMap<u128, (Place, String), BuildHasherDefault<Identity>>);
 
@@ -200,7 +200,7 @@ impl Pending {
         self.0.remove(&key).is_some()
     }
 
-    /// Books what never turned up, in the order of the input.
+    /// Reports the unresolved references, in the order of the input.
     fn report(&mut self, code: Code, ledger: &mut Ledger) {
         let mut missing: Vec<(Place, String)> = self.0.drain().map(|(_, missing)| missing).collect();
         missing.sort_by(|(a, one), (b, two)| a.frame.number.cmp(&b.frame.number).then_with(|| one.cmp(two)));
@@ -214,7 +214,7 @@ fn book(code: Code, place: Place, detail: &str, ledger: &mut Ledger) {
     ledger.problem(Problem { code, place, detail: detail.to_owned(), window: Window::default() });
 }
 
-/// The id for people: short, because a message has no room for a long one.
+/// The id for people, shortened to fit into a message.
 fn quoted(id: &Str<'_>) -> String {
     let text = id.decode();
     let short: String = text.chars().take(64).collect();

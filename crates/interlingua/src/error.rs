@@ -1,5 +1,5 @@
-//! What can be wrong, as facts: a stable code, a place, what was expected. Prose and hints live in one table here;
-//! rendering (windows of input, colour) is the caller's.
+//! Problems as facts: a stable code, a place, and a detail such as the expected input. Messages and hints are in one
+//! table here; rendering (windows of input, colour) is up to the caller.
 
 use std::fmt::{self, Write as _};
 
@@ -7,19 +7,19 @@ use crate::framing::{FramePlace, Framing};
 use crate::model::FailureClass;
 use crate::tape::Fault;
 
-/// Where in the input.
+/// A place in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The frame.
     pub frame: FramePlace,
-    /// The byte inside that frame.
+    /// The byte offset inside the frame.
     pub byte: Option<usize>,
-    /// The JSON pointer inside that frame.
+    /// The JSON pointer inside the frame.
     pub pointer: Option<String>,
 }
 
 impl Place {
-    /// What people call it, in a source that is cut like this.
+    /// The name of the place for people, in a source with this framing.
     pub fn name(&self, framing: Framing) -> String {
         let mut name = self.frame.name(framing);
         if let Some(byte) = self.byte {
@@ -32,21 +32,21 @@ impl Place {
     }
 }
 
-/// Something wrong with the input. The run goes on.
+/// A problem of the input. The run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What.
+    /// The kind of problem.
     pub code: Code,
-    /// Where.
+    /// The place of the problem.
     pub place: Place,
-    /// What was found there or would have been expected, in a few words.
+    /// The found or expected input, in a few words.
     pub detail: String,
-    /// A short window of the input, where there is one to show.
+    /// A short window of the input, if available.
     pub window: Window,
 }
 
 impl Problem {
-    /// Whether bytes could not be read; otherwise something readable is unsound.
+    /// Whether bytes could not be read; otherwise readable content is unsound.
     pub fn is_damage(&self) -> bool {
         self.code.is_damage()
     }
@@ -55,9 +55,9 @@ impl Problem {
 /// A few dozen characters of the input around a place, made printable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// What stands before the place.
+    /// The text before the place.
     pub before: String,
-    /// What stands from the place on.
+    /// The text from the place on.
     pub after: String,
 }
 
@@ -75,23 +75,23 @@ impl Window {
         }
     }
 
-    /// Whether there is nothing to show.
+    /// Whether the window is empty.
     pub fn is_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty()
     }
 }
 
-/// Whether a character may begin with this byte, so that a window does not cut one in two.
+/// Whether a character may begin with this byte, so that a window does not split a character.
 const fn is_boundary(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
-/// How much a problem matters to someone who asks whether an input is sound.
+/// The severity of a problem when an input is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It is not sound.
+    /// The input is not sound.
     Error,
-    /// It is odd, or normal in some inputs and a mistake in others.
+    /// The input is unusual, or the finding is normal in some inputs and a mistake in others.
     Warning,
 }
 
@@ -105,23 +105,23 @@ impl Severity {
     }
 }
 
-/// The codes by which clients and receipts know why a call came to nothing. They never change; what failed exactly stands
-/// beside them.
+/// Failure codes of calls, for clients and receipts. The codes never change; a message beside the code describes the
+/// exact failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StableCode {
-    /// The request, or what surrounds it, is wrong.
+    /// The request or its configuration is invalid.
     ConfigInvalid,
     /// The backend failed.
     BackendCrashed,
-    /// The backend did not answer in time, or has too much to do.
+    /// The backend did not answer in time, or is overloaded.
     BackendTimeout,
-    /// There is no such backend or model.
+    /// The backend or model does not exist.
     BackendNotFound,
-    /// What came in cannot be read.
+    /// The input cannot be read.
     IrLoweringFailed,
-    /// It can be read and not be written.
+    /// The input can be read but not written in the target dialect.
     DialectMappingFailed,
-    /// The target has no place for something that must not be lost.
+    /// The target has no place for a value that must not be lost.
     CapabilityUnsupported,
 }
 
@@ -137,7 +137,7 @@ impl StableCode {
         StableCode::CapabilityUnsupported,
     ];
 
-    /// The code.
+    /// The text of the code.
     pub const fn word(self) -> &'static str {
         match self {
             StableCode::ConfigInvalid => "CONFIG_INVALID",
@@ -150,7 +150,7 @@ impl StableCode {
         }
     }
 
-    /// The code of a failure that a backend told.
+    /// The code for a failure reported by a backend.
     pub const fn of_failure(class: FailureClass) -> Self {
         match class {
             FailureClass::InvalidRequest
@@ -189,23 +189,23 @@ pub enum Code {
     TooDeep,
     /// A frame is larger than the limit, or has too many values.
     TooLarge,
-    /// A member name stands twice in one object.
+    /// A member name occurs twice in one object.
     DuplicateKey,
     /// An escape names half a surrogate pair.
     LoneSurrogate,
     /// A number does not fit 64 bits, as an integer or as a double.
     NumberOverflow,
-    /// A frame is of another dialect or of no known shape.
+    /// A frame belongs to another dialect or has an unknown shape.
     UnknownShape,
     /// The input has too few or too many documents for its framing.
     Framing,
     /// A record breaks its schema.
     Schema,
-    /// The parent of an item is not there.
+    /// The parent of an item is missing.
     DanglingLink,
-    /// A tool result answers a call that is not there.
+    /// A tool result answers a missing call.
     ResultWithoutCall,
-    /// A tool call was never answered.
+    /// A tool call has no result.
     CallWithoutResult,
     /// Two items have the same id.
     DuplicateId,
@@ -217,11 +217,11 @@ pub enum Code {
     EarlyResult,
     /// An item is its own ancestor.
     ParentCircle,
-    /// Items are in turns that were taken back, on branches that were left, or replaced.
+    /// Items are in rewound turns, on abandoned branches, or replaced.
     Abandoned,
     /// Events came out of order.
     Lifecycle,
-    /// A kept line has a hole that nothing fills.
+    /// A kept line has a hole without a value.
     UnfilledHole,
     /// The output grew far beyond the input.
     Overgrown,
@@ -290,7 +290,7 @@ impl Code {
         }
     }
 
-    /// The way out, where there is one.
+    /// A hint for the solution, if there is one.
     pub const fn hint(self) -> Option<&'static str> {
         match self {
             Code::Empty => Some("give a file with content, or pipe one in"),
@@ -351,7 +351,7 @@ impl Code {
 }
 
 impl Code {
-    /// How much it matters when an input is checked.
+    /// The severity when an input is checked.
     pub const fn severity(self) -> Severity {
         match self {
             Code::DuplicateKey
@@ -394,15 +394,15 @@ impl From<Fault> for Code {
     }
 }
 
-/// Why a pipe cannot be built.
+/// The reason a pipe cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// No dialect of that name.
+    /// No dialect has this name.
     UnknownDialect(String),
-    /// The dialect does not read that role.
+    /// The dialect does not read this role.
     CannotRead(&'static str, &'static str),
-    /// The dialect does not write that role.
+    /// The dialect does not write this role.
     CannotWrite(&'static str, &'static str),
 }
 

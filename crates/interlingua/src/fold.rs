@@ -1,8 +1,8 @@
-//! The tree: what a stream of events folds into.
+//! The tree that a stream of events folds into.
 //!
-//! For queries, tests and snapshots, written once for every dialect. It holds the whole session in memory; a
-//! conversion never needs it. Our own item numbers and the cut of the deltas leave no trace, so two transcripts are
-//! equal when they say the same.
+//! For queries, tests and snapshots, written once for every dialect. The tree holds the whole session in memory;
+//! conversions do not use it. Item numbers and the boundaries of deltas leave no trace, so two transcripts with the
+//! same content are equal.
 //!
 //! ```
 //! use interlingua::dialects::{Dialect, Options, Role};
@@ -34,68 +34,68 @@ use crate::pipe::{Pipe, Target, Writer};
 /// A conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
-    /// What is known of the session; where it changed, the last word.
+    /// The facts of the session; the last value of each.
     pub session: Session<'static>,
-    /// How it ended, if that was said.
+    /// The end of the session, if any.
     pub end: Option<SessionEnd<'static>>,
-    /// Where the conversation went back.
+    /// The rewinds of the conversation.
     pub rewinds: Vec<Rewind<'static>>,
-    /// Where it was compacted.
+    /// The compactions of the conversation.
     pub compactions: Vec<Compaction<'static>>,
-    /// Models on offer.
+    /// The offered models.
     pub models: Vec<ModelInfo<'static>>,
     /// The settings of each model call.
     pub requests: Vec<Request<'static>>,
-    /// What was said and done, in the order it began.
+    /// The items, in the order they began.
     pub items: Vec<Item>,
-    /// One per response id, in the order they began; later numbers win.
+    /// One turn per response id, in the order they began; later values win.
     pub turns: Vec<Turn<'static>>,
-    /// What an agent asked leave for, with the answer if there was one.
+    /// The permission requests, with the decision if there was one.
     pub permissions: Vec<Permission<'static>>,
-    /// What an agent asked the user, with the answer if there was one.
+    /// The questions to the user, with the answer if there was one.
     pub questions: Vec<Question<'static>>,
-    /// What failed.
+    /// The failures.
     pub errors: Vec<Failure<'static>>,
 }
 
-/// Something said or done, with what it holds.
+/// An item with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// The item's kind.
     pub kind: ItemKind<'static>,
-    /// Who speaks.
+    /// The author's role.
     pub author: Author,
-    /// The id the dialect gave it.
+    /// The dialect's id of the item.
     pub native_id: Option<Str<'static>>,
-    /// The native id of the item it follows or answers.
+    /// The native id of the item this item follows or answers.
     pub parent: Option<Str<'static>>,
-    /// Whose words they are, when and by which model they were said.
+    /// Origin, time, model and further fields of the item.
     pub circumstances: Circumstances<'static>,
-    /// Its parts and the items within it, in order.
+    /// The item's parts and inner items, in order.
     pub content: Vec<Content>,
-    /// How it ended; `None` while it is open.
+    /// The status at the end; `None` while the item is open.
     pub status: Option<Status>,
-    /// The dialect's own word for that.
+    /// The dialect's own word for the status.
     pub native_status: Option<Str<'static>>,
-    /// For tool results: whether the tool said it failed.
+    /// For tool results: the tool's error flag.
     pub is_error: Option<bool>,
-    /// For tool results: what a process that ran returned.
+    /// For tool results: the exit code of the process.
     pub exit_code: Option<i64>,
-    /// For tool results: how long it took, in milliseconds.
+    /// For tool results: the duration in milliseconds.
     pub duration: Option<u64>,
 }
 
-/// A piece of an item.
+/// A part or an inner item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A part, with its number.
     Part(u32, Part<'static>),
-    /// An item within it.
+    /// An inner item.
     Item(Item),
 }
 
 impl Transcript {
-    /// Reads a whole input.
+    /// Reads a complete input.
     pub fn read(from: (&Dialect, Role), bytes: &[u8], options: &Options) -> Result<(Self, Report), Error> {
         let fold = Arc::new(Mutex::new(Fold::default()));
         let mut pipe = Pipe::with_writer(from, Box::new(Shared(Arc::clone(&fold))), options)?;
@@ -105,21 +105,21 @@ impl Transcript {
         Ok((transcript, report))
     }
 
-    /// What all responses used together.
+    /// The total usage of all responses.
     pub fn usage(&self) -> Usage {
         let told = self.turns.iter().filter_map(|turn| turn.usage);
         told.fold(Usage::default(), |sum, usage| sum.and(&usage))
     }
 }
 
-/// Folds events as they come.
+/// Folds events incrementally.
 #[derive(Debug, Default)]
 pub struct Fold {
     transcript: Transcript,
-    /// Where each open item stands: its index in `items`, then in the `content` of each item on the way.
+    /// The path of each open item: its index in `items`, then in the `content` of each enclosing item.
     open: BTreeMap<ItemId, Vec<usize>>,
     turns: BTreeMap<String, usize>,
-    /// The turn that began last and has not ended.
+    /// The last turn that has not ended.
     open_turn: Option<usize>,
 }
 
@@ -135,7 +135,7 @@ impl Fold {
             Event::Rewound(rewind) => transcript.rewinds.push(rewind),
             Event::Compacted(compaction) => transcript.compactions.push(compaction),
             Event::Model(model) => transcript.models.push(model),
-            // Items have their own times, and a transcript has no others.
+            // Items have their own times, and a transcript has no other times.
             Event::Clock(_) => {}
             Event::Request(request) => transcript.requests.push(*request),
             Event::TurnStarted(turn) => {
@@ -145,7 +145,7 @@ impl Fold {
                 self.turn(turn);
             }
             Event::TurnEnded(turn) => {
-                // An end without an id ends what began last.
+                // A turn end without an id ends the last open turn.
                 let begun = self.open_turn.take().filter(|_| turn.id.is_none());
                 match begun.and_then(|at| self.transcript.turns.get_mut(at)) {
                     Some(known) => go_on(known, turn),
@@ -180,7 +180,7 @@ impl Fold {
         &self.transcript
     }
 
-    /// Adds to the turn of the same id, or a new one. Returns which.
+    /// Adds to the turn with the same id, or adds a new turn. Returns its index.
     fn turn(&mut self, turn: Turn<'static>) -> usize {
         let turns = &mut self.transcript.turns;
         let at = match &turn.id {
@@ -196,7 +196,7 @@ impl Fold {
 
     fn started(&mut self, head: ItemHead<'static>) {
         let circumstances = head.circumstances();
-        // The shape is advice to writers, and the number is ours.
+        // The shape is only a hint for writers, and the number is our own.
         let ItemHead { id, kind, author, within, native_id, parent, .. } = head;
         let item = Item {
             kind,
@@ -227,7 +227,7 @@ impl Fold {
         let path = self.open.get(&item).map_or(&[][..], Vec::as_slice);
         let Some(item) = find(&mut self.transcript.items, path) else { return };
         let same = item.content.iter_mut().rev().find_map(|content| match content {
-            // What is said about a part does not end it.
+            // A citation or a cache mark does not end its part.
             Content::Part(_, Part::Citation(_) | Part::Cache(_)) => None,
             Content::Part(number, known) if *number == part => Some(known),
             Content::Part(..) | Content::Item(_) => None,
@@ -258,7 +258,7 @@ impl Writer for Fold {
         Fold::event(self, event);
     }
 
-    /// A transcript has no place for what the model has no word for; whoever folds has the source beside it.
+    /// A transcript has no place for values outside the model; the caller still has the source.
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         leftover.mark_kept(out.ledger);
     }
@@ -266,7 +266,7 @@ impl Writer for Fold {
     fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
-/// A fold that the pipe writes to and its maker reads from.
+/// A fold shared between the pipe, which writes to it, and its creator.
 struct Shared(Arc<Mutex<Fold>>);
 
 impl Writer for Shared {
@@ -289,7 +289,7 @@ fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {
     })
 }
 
-/// What is said later of a turn counts; what is not said again stays.
+/// Later values of a turn win; missing values stay.
 fn go_on(known: &mut Turn<'static>, later: Turn<'static>) {
     let Turn { id: _, model, time, request_id, effort, answer, stop, usage, cost } = later;
     known.answer = answer.or(known.answer);

@@ -7,8 +7,8 @@
 //!           whole, elements         +------------ ledger -------------+     every leaf: mapped, kept or lost
 //! ```
 //!
-//! Everything is a stream of events; a conversation is what the events fold into. The core does no IO: no files,
-//! sockets, clock, randomness, logging or threads. Bytes go in, bytes come out.
+//! Everything is a stream of events, and events fold into a conversation. The core does no IO: no files, sockets,
+//! clock, randomness, logging or threads. Bytes go in, bytes come out.
 //!
 //! ```
 //! use interlingua::dialects::{Dialect, Options, Role};

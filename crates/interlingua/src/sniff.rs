@@ -1,8 +1,9 @@
-//! Which dialect is this? Looks at the first documents, never at the whole input.
+//! Detection of the dialect from the first documents, never from the whole input.
 //!
-//! Every dialect judges every document by its marks: members of the right type that only it has. Of what they say an
-//! answer comes only if the bytes are cut as that dialect cuts them, a share of the documents agrees, at least one of them
-//! is no weak sign, and nobody else comes close. Otherwise it is a question, and whoever asked must say what it is.
+//! Every dialect scores every document by its marks: members of the right type that only this dialect has. A dialect
+//! is detected only if its framing fits the bytes, a share of the documents agrees, at least one of them is more than
+//! a weak sign, and no other dialect has a similar score. Otherwise the result is unclear, and the caller must name
+//! the dialect.
 
 mod unread;
 
@@ -13,64 +14,64 @@ use crate::dialects::{DIALECTS, Dialect, Role};
 use crate::framing::{Frame, FrameKind, Framing};
 use crate::tape::{Limits, TapeBuf, Val};
 
-/// How much of the input is looked at.
+/// The number of bytes examined at the beginning of the input.
 pub const HEAD: usize = 256 << 10;
 
-/// The beginning of an input, as far as dialects can judge it.
+/// A document at the beginning of an input, for scoring by dialects.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'h> {
-    /// A document from it.
+    /// The document.
     pub doc: Val<'h>,
-    /// How it stood there.
+    /// The kind of frame the document comes from.
     pub kind: FrameKind<'h>,
 }
 
-/// What the input may be.
+/// A candidate for the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Guess {
     /// The dialect.
     pub dialect: &'static Dialect,
     /// The role.
     pub role: Role,
-    /// How much the documents looked at speak for it, together.
+    /// The total score of all examined documents.
     pub score: u32,
-    /// How many of them do.
+    /// The number of documents with a score.
     pub documents: u32,
-    /// How much the one does that says most.
+    /// The highest score of a single document.
     pub surest: u32,
 }
 
-/// Everything that an input may be, best first, and what is known of it besides.
+/// All candidates for an input, best first, and further findings.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// What dialects say, best first.
+    /// The candidates, best first.
     pub guesses: Vec<Guess>,
-    /// What merely agrees: of use to whoever knows the dialect.
+    /// Candidates with faint agreement only: useful if the dialect is known.
     faint: Vec<Guess>,
-    /// A form that is known and that no dialect reads.
+    /// A known form that no dialect reads.
     pub unread: Option<&'static UnreadForm>,
-    /// So many documents were judged that later ones are not looked at.
+    /// Enough documents were scored, so later documents are not examined.
     is_final: bool,
 }
 
-/// What follows from the candidates.
+/// The result of detection.
 #[derive(Clone, Debug)]
 pub enum Detection {
-    /// Nobody knows it.
+    /// No dialect matches.
     Unknown,
-    /// It is this.
+    /// One candidate is clear.
     Clear(Guess),
-    /// It may be each of these, and its content does not decide.
+    /// Several candidates are possible, and the content does not decide.
     Unclear(Vec<Guess>),
 }
 
 impl Candidates {
-    /// Whether the best candidate is far enough before the others.
+    /// The result, by the lead of the best candidate over the others.
     pub fn decide(&self) -> Detection {
         self.decide_among(|_| true)
     }
 
-    /// The same for someone who knows the dialect: what it is there, however little speaks for it.
+    /// The same for a known dialect: its role, even with a low score.
     pub fn decide_for(&self, dialect: &Dialect) -> Detection {
         let is_it = |guess: &Guess| guess.dialect.name == dialect.name;
         match self.decide_among(is_it) {
@@ -82,11 +83,11 @@ impl Candidates {
         }
     }
 
-    /// The answer of [`Candidates::decide`] where the first documents of an unfinished input are enough for it, so that a
-    /// pipe need not be read any further. `dialect` is the one that was named, if any.
+    /// The result of [`Candidates::decide`] if the first documents of an unfinished input are sufficient, so that a
+    /// pipe need not be read further. `dialect` is the dialect the caller named, if any.
     ///
-    /// An input that is one document is decided at its end: a second document makes it something else. The base of
-    /// dialects with flavours is decided only when no further document is looked at, because a flavour's own members may
+    /// An input of a single document is decided at its end, because a second document changes the result. A base
+    /// dialect with flavours is decided only when no further document is examined, because a flavour's own members may
     /// come later.
     pub fn decide_early(&self, dialect: Option<&Dialect>) -> Option<Guess> {
         let (detection, enough) = match dialect {
@@ -101,13 +102,13 @@ impl Candidates {
         (is_sure && !is_open && !is_single).then_some(guess)
     }
 
-    /// The same among some of the candidates only.
+    /// The same, limited to some of the candidates.
     pub fn decide_among(&self, wanted: impl Fn(&Guess) -> bool) -> Detection {
         let mut guesses = self.guesses.iter().filter(|guess| wanted(guess));
         let Some(best) = guesses.next() else { return Detection::Unknown };
         let mut close = vec![*best];
         for guess in guesses {
-            // A rival stands for all flavours of its language.
+            // A rival represents all flavours of its base dialect.
             if close.iter().all(|other| guess.is_apart_from(other)) && guess.score * 3 > best.score * 2 {
                 close.push(*guess);
             }
@@ -121,12 +122,12 @@ impl Candidates {
 }
 
 impl Guess {
-    /// Whether it is another answer than that better one, and not merely another flavour of it.
+    /// Whether the guess is a different result than the better guess, and not merely a different flavour.
     fn is_apart_from(&self, better: &Guess) -> bool {
         let flavours = [self, better].map(|guess| guess.dialect.flavour_of);
         let same_language = language(self.dialect) == language(better.dialect) && self.role == better.role;
-        // The flavour whose own marks were seen is meant, and without any its base, as which all of them can be read. The
-        // marks of two flavours are a contradiction.
+        // A flavour is chosen if its own marks were seen, otherwise its base, as which all flavours can be read. Marks
+        // of two flavours contradict each other.
         let is_draw = self.score == better.score && self.dialect.name != better.dialect.name;
         !same_language || is_draw && flavours.iter().all(Option::is_some)
     }
@@ -136,31 +137,31 @@ fn language(dialect: &Dialect) -> &'static str {
     dialect.flavour_of.unwrap_or(dialect.name)
 }
 
-/// A document that says no more than this agrees with a dialect, and is no reason to think of it.
+/// Up to this score, a document is compatible with a dialect but no evidence for it.
 const SILENT: u32 = 1;
 
-/// A document that says no more than this may be of many dialects, and of none.
+/// Up to this score, a document may belong to many dialects, or to none.
 const WEAK: u32 = 3;
 
-/// From this score on, a single document is enough to say whose it is.
+/// From this score on, a single document identifies its dialect.
 const SURE: u32 = 5;
 
-/// Nothing else looks like a document that says so much: fewer of them are enough.
+/// No other dialect has documents with this score: fewer of them are sufficient.
 const UNMISTAKABLE: u32 = 10;
 
-/// A sum of scores that decides an input whose rest is still to come.
+/// A total score that decides an input before its end.
 const EARLY_SCORE: u32 = 15;
 
-/// So many documents are enough, if one of them says something.
+/// The number of documents examined, if at least one of them has a score.
 const DOCUMENTS: u32 = 20;
 
-/// What is said once for a whole input is said in one of so many documents.
+/// A mark that occurs once per input is in one of this many documents.
 const BEGINNING: u32 = 3;
 
-/// So many are looked at if none does: a newer version of an agent may begin with lines that nobody knows.
+/// The number of documents examined if none has a score: a newer version of an agent may begin with unknown lines.
 const MOST_DOCUMENTS: u32 = 200;
 
-/// What the input is, if that is clear.
+/// The detected dialect, if the result is clear.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
     match candidates(head, complete).decide() {
         Detection::Clear(guess) => Some(guess),
@@ -168,17 +169,17 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Guess> {
     }
 }
 
-/// Asks every dialect in the registry about the first documents.
+/// Scores the first documents with every dialect in the registry.
 ///
-/// `head` is the beginning of the input: [`HEAD`] bytes, or more if its first document is longer than that. `complete`
-/// says that it is all of it.
+/// `head` is the beginning of the input: [`HEAD`] bytes, or more if its first document is longer. `complete` means
+/// that `head` is the whole input.
 pub fn candidates(head: &[u8], complete: bool) -> Candidates {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let start = head.trim_ascii_start();
     if start.starts_with(b"[") {
         return of_array(head);
     }
-    // Lines of a document over several lines may look like documents of their own.
+    // Lines of a multi-line document may look like documents.
     let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if start.starts_with(b"{") && first_line.len() < start.len() && !is_document(first_line) {
         let mut poll = Poll::default();
@@ -190,11 +191,11 @@ pub fn candidates(head: &[u8], complete: bool) -> Candidates {
     if !poll.guesses.is_empty() || !start.starts_with(b"{") {
         return poll.candidates();
     }
-    // Documents over several lines, or one with a long list, of which we may only have the beginning.
+    // Multi-line documents, or a document with a long list, possibly incomplete.
     of_documents(head).unwrap_or(poll).candidates()
 }
 
-/// A stream that is an array, or a list of messages; we may only have the beginning.
+/// Candidates for an array: a stream, or a list of messages, possibly incomplete.
 fn of_array(head: &[u8]) -> Candidates {
     let mut poll = Poll::default();
     if !poll.ask(head, FrameKind::Whole, |framing| framing != Framing::Lines) {
@@ -209,7 +210,7 @@ fn of_array(head: &[u8]) -> Candidates {
     poll.candidates()
 }
 
-/// Lines, or events.
+/// Candidates for lines or events.
 fn of_frames(head: &[u8], complete: bool) -> Poll {
     let is_sse = starts_like_sse(head);
     let framing = if is_sse { Framing::Sse } else { Framing::Lines };
@@ -219,7 +220,7 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
     };
     let (mut poll, mut frames, mut begins_with_one) = (Poll::default(), 0, true);
     let mut ask = |frame: Frame<'_>| {
-        // A torn last one is nobody's.
+        // A torn last line is not scored.
         if poll.wants_more() && (complete || frame.kind != FrameKind::LastLine) {
             frames += u32::from(!frame.bytes.trim_ascii().is_empty());
             let is_document = poll.ask(frame.bytes, frame.kind, suits);
@@ -229,11 +230,11 @@ fn of_frames(head: &[u8], complete: bool) -> Poll {
     let mut cutter = framing.framer(head.len());
     cutter.push(head, &mut ask);
     cutter.finish(&mut ask);
-    // A text that shows a line of a log is none; a damaged log still is one, but is seldom damaged where it begins.
+    // A text that quotes a line of a log is not a log; a damaged log is a log, but rarely damaged at its beginning.
     if poll.seen * if begins_with_one { 4 } else { 2 } < frames {
         poll.guesses.clear();
     }
-    // What is one document has no second.
+    // A dialect of a single document does not match input with several.
     let is_single = |guess: &Guess| guess.framing() == Some(Framing::Whole);
     poll.guesses.retain(|guess| frames == 1 || !is_single(guess));
     poll
@@ -268,7 +269,7 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
     })
 }
 
-/// The dialect that a document belongs to, if it is surely not `own`'s: for readers that meet a line they do not know.
+/// The dialect of a document that certainly does not belong to `own`: for readers with an unknown line.
 pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static Dialect> {
     let head = Head { doc, kind };
     let sure = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score >= SURE);
@@ -276,25 +277,25 @@ pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static 
     DIALECTS.iter().copied().find(|dialect| !own_line && dialect.name != own && sure(dialect))
 }
 
-/// What dialects said of the documents so far.
+/// The scores of the documents so far.
 #[derive(Default)]
 struct Poll {
     guesses: Vec<Guess>,
-    /// How many documents they were asked about.
+    /// The number of documents scored.
     seen: u32,
-    /// The first that said something came late: those after it must show whether it was one of many.
+    /// The first document with a score came late: the documents after it must show whether it is typical.
     was_late: bool,
-    /// Forms that nobody reads, and how many documents speak for each. One at the beginning is enough.
+    /// Forms that no dialect reads, with the number of matching documents. One match at the beginning is enough.
     unread: Vec<(&'static UnreadForm, u32)>,
 }
 
 impl Poll {
-    /// Whether another document may tell more.
+    /// Whether a further document may change the result.
     const fn wants_more(&self) -> bool {
         self.seen < DOCUMENTS || self.seen < MOST_DOCUMENTS && (self.was_late || self.guesses.is_empty())
     }
 
-    /// Asks about some bytes those dialects whose bytes are cut in a way that suits. Whether it was a document.
+    /// Scores bytes with the dialects whose framing fits. Returns whether the bytes are a document.
     fn ask(&mut self, bytes: &[u8], kind: FrameKind<'_>, suits: impl Fn(Framing) -> bool) -> bool {
         let Ok(text) = std::str::from_utf8(bytes) else { return false };
         let mut buf = TapeBuf::default();
@@ -333,12 +334,12 @@ impl Poll {
         let unread = self.unread.iter().find(|(_, documents)| documents * 3 >= seen).map(|(form, _)| *form);
         let looks_like =
             |dialect: &Dialect| unread.is_some_and(|form| form.looks_like.contains(&dialect.name));
-        // Logs have lines that say nothing of whose they are; that most do not is no log.
+        // Logs have lines without marks; an input in which most lines have none is not a log.
         self.guesses.retain(|guess| {
             let share = if guess.surest >= UNMISTAKABLE { 5 } else { 3 };
             guess.documents * share >= seen && !looks_like(guess.dialect)
         });
-        // A flavour that nothing speaks for but what its base has comes after it.
+        // A flavour without marks of its own comes after its base.
         self.guesses
             .sort_by_key(|guess| (std::cmp::Reverse(guess.score), guess.dialect.flavour_of.is_some()));
         let (guesses, faint) = self.guesses.into_iter().partition(|guess| guess.surest > SILENT);

@@ -1,17 +1,17 @@
-//! Documents one after the other; a long list in one of them is cut into its elements, so that nobody holds the document.
+//! Consecutive documents; a long list in a document is cut into its elements, so that no document is held in memory.
 //!
 //! `{"a":1,"list":[X, Y],"b":2}` becomes the head `{"a":1,"list":[]}`, the elements `X` and ` Y`, and the tail
-//! `{"b":2}`: each a document of its own, so readers need no second grammar. What the framer adds and leaves out is
-//! always the same: the brackets that close a head and open a tail, and the comma before a frame. A frame knows what
-//! stood there instead ([`Frame::source`]), so that what cannot be read is kept as it was. The space after a document
+//! `{"b":2}`: each is a document of its own, so readers need no second grammar. The framer always adds and omits the
+//! same bytes: the brackets that close a head and open a tail, and the comma before a frame. A frame holds the
+//! original bytes ([`Frame::source`]), so that an unreadable frame is kept unchanged. The whitespace after a document
 //! belongs to it.
 //!
-//! A document that is a list itself is cut likewise, if its first element is one of those that the dialect names: `[X, Y]`
-//! becomes the head `[]`, the elements, and the tail `[]`.
+//! A document that is itself a list is cut likewise, if its first element has one of the members that the dialect
+//! names: `[X, Y]` becomes the head `[]`, the elements, and the tail `[]`.
 //!
-//! A document whose end is missing would swallow all that follow. In a file that is indented, as most are that have
-//! several lines, a line says by its indent where the next document or element begins: what is open then is torn, and
-//! ends there.
+//! A document without an end would swallow all following documents. In an indented file, as most files with several
+//! lines are, the indent of a line shows where the next document or element begins: the open document or element is
+//! then torn, and ends there.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
@@ -23,24 +23,24 @@ pub struct DocumentFramer {
     path: &'static [&'static str],
     /// A document that is a list of objects with one of these members is cut.
     listed: &'static [&'static str],
-    /// Whether the document at hand is such a list, once its first value is complete.
+    /// Whether the current document is a list to be cut, once its first value is complete.
     is_list: Option<bool>,
     state: State,
-    /// The frame being gathered, byte for byte, or the last document with the space after it.
+    /// The current frame, byte for byte, or the last document with the whitespace after it.
     buffer: Gathered,
-    /// A comma stood before the element being gathered.
+    /// A comma precedes the current element.
     comma: bool,
-    /// Open brackets on the way to the list, as they must be closed.
+    /// The closing brackets of the containers on the path to the list.
     open: Vec<u8>,
-    /// How many names of the path the open brackets match.
+    /// The number of names of the path that the open brackets match.
     matched: usize,
     /// In a string outside the list, and whether the last byte was a backslash.
     string: Option<bool>,
-    /// Where the last string outside the list stands in the buffer, quotes included.
+    /// The position of the last string outside the list in the buffer, quotes included.
     last_string: std::ops::Range<usize>,
-    /// The scan through an element, or through a value that the list is not in.
+    /// The scan through an element, or through a value that does not contain the list.
     nesting: Nesting,
-    /// A tail that is being made a document of its own.
+    /// A tail that is being turned into a document.
     tail: Vec<u8>,
     layout: Layout,
     mark: ByteOrderMark,
@@ -48,43 +48,43 @@ pub struct DocumentFramer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Between documents. The last one waits for the space after it.
+    /// Between documents. The last document waits for the whitespace after it.
     Between(Option<FrameKind<'static>>),
     /// In a document, before its list.
     Head,
-    /// In a value before the list that the list is not in.
+    /// In a value before the list that does not contain the list.
     HeadValue,
-    /// After the list's bracket, where an element may follow or not.
+    /// After the list's opening bracket, before an element or the end.
     Begun,
-    /// In an element, or in the space around it.
+    /// In an element, or in the whitespace around it.
     Element,
-    /// After the list, before anything else.
+    /// Directly after the list.
     Ended,
     /// After the list.
     Tail,
     /// In a value after the list.
     TailValue,
-    /// In a line between documents that begins like none.
+    /// In a line between documents that does not begin a document.
     Stray,
 }
 
-/// How lines begin, in as much as it tells where frames do.
+/// The indentation of lines, which shows where frames begin.
 #[derive(Debug, Default)]
 struct Layout {
-    /// The bytes that come next begin a line.
+    /// The next bytes begin a line.
     begins_line: bool,
-    /// Its indent so far.
+    /// The indent of the line so far.
     indent: Vec<u8>,
-    /// Whether the document at hand indents its members, once that is known.
+    /// Whether the current document indents its members, once known.
     indented: Option<bool>,
     /// The indent of elements, if they have lines of their own.
     element: Option<Vec<u8>>,
-    /// Documents before this one: whether there were any, and whether one of them had members at the beginning of a line.
+    /// Whether there were earlier documents, and whether one of them had members without indent.
     seen: bool,
     flat: bool,
 }
 
-/// What a torn frame was cut off by.
+/// The kind of frame whose beginning tears the open frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tear {
     Element,
@@ -112,7 +112,7 @@ impl DocumentFramer {
         }
     }
 
-    /// Cuts a document that is a list, too, if its first element is an object with one of these members.
+    /// Also cuts a document that is itself a list, if its first element is an object with one of these members.
     #[must_use]
     pub fn with_lists_of(self, listed: &'static [&'static str]) -> Self {
         Self { listed, ..self }
@@ -127,12 +127,12 @@ impl DocumentFramer {
             State::Between(Some(_)) | State::Ended | State::Tail | State::TailValue => PieceOf::Tail,
         };
         if self.buffer.add(bytes, each) {
-            // What a name was compared with has been passed on.
+            // The bytes of the last name have been passed on.
             self.last_string = 0..0;
         }
     }
 
-    /// Takes bytes of one line.
+    /// Processes bytes of one line.
     fn feed(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         while let Some(&byte) = bytes.first() {
             let done = match self.state {
@@ -155,7 +155,7 @@ impl DocumentFramer {
         }
     }
 
-    /// Takes the indent of the line at hand.
+    /// Processes the indent of the current line.
     fn feed_indent(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         self.layout.begins_line = false;
         let mut indent = std::mem::take(&mut self.layout.indent);
@@ -164,7 +164,7 @@ impl DocumentFramer {
         self.layout.indent = indent;
     }
 
-    /// The space after a document is its own; anything else begins the next one.
+    /// The whitespace after a document belongs to it; any other byte begins the next document.
     fn between(
         &mut self,
         kind: Option<FrameKind<'static>>,
@@ -193,7 +193,7 @@ impl DocumentFramer {
         self.layout.element = None;
     }
 
-    /// Hands out a document that is complete, or torn.
+    /// Passes on a complete or torn document.
     fn end_document(&mut self, kind: FrameKind<'static>, each: &mut dyn FnMut(Frame<'_>)) {
         self.state = State::Between(None);
         self.layout.seen = true;
@@ -208,7 +208,8 @@ impl DocumentFramer {
         }
     }
 
-    /// Bytes outside the list: up to a string, a bracket, or their end. Returns how many are dealt with.
+    /// Processes bytes outside the list: up to a string, a bracket, or their end. Returns the number of bytes
+    /// processed.
     fn outside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         if let Some(escaped) = self.string {
             return self.in_string(escaped, bytes, each);
@@ -249,7 +250,7 @@ impl DocumentFramer {
                 self.string = None;
                 break;
             }
-            // What an escape escapes may come later.
+            // The escaped byte may be in the next chunk.
             self.string = Some(end == bytes.len());
             end += 1;
         }
@@ -261,7 +262,8 @@ impl DocumentFramer {
         end
     }
 
-    /// An opening bracket outside the list: the document's own, one on the way to the list, the list's, or another's.
+    /// Processes an opening bracket outside the list: of the document, of a container on the path, of the list, or of
+    /// another value.
     fn opens(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let byte = bytes.first().copied().unwrap_or_default();
         let closing = if byte == b'{' { b'}' } else { b']' };
@@ -290,7 +292,7 @@ impl DocumentFramer {
         self.value(bytes, each)
     }
 
-    /// Whether the buffer ends with `"name":`, spacing aside.
+    /// Whether the buffer ends with `"name":`, ignoring whitespace.
     fn follows_name(&self, name: &str) -> bool {
         let quoted = self.buffer.bytes.get(self.last_string.clone()).unwrap_or_default();
         let between = self.buffer.bytes.get(self.last_string.end..).unwrap_or_default();
@@ -299,7 +301,7 @@ impl DocumentFramer {
             && between.iter().filter(|byte| !byte.is_ascii_whitespace()).eq([&b':'])
     }
 
-    /// Goes on in a value that the list is not in.
+    /// Continues in a value that does not contain the list.
     fn value(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let mut at = 0;
         while let Some((found, mark)) = self.nesting.find(bytes, at) {
@@ -317,7 +319,8 @@ impl DocumentFramer {
         bytes.len()
     }
 
-    /// The first value of a document that is a list is complete: cuts the list, if the dialect wants it.
+    /// Cuts a document that is a list, if the dialect requests it. Called when the first value of the list is
+    /// complete.
     fn cut_list(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         let bracket = self.buffer.bytes.iter().position(|byte| *byte == b'[');
         let head = bracket.map_or(0, |at| at + 1);
@@ -335,10 +338,10 @@ impl DocumentFramer {
         self.begin_elements(&first, each);
     }
 
-    /// The first byte after the list's bracket that is no space.
+    /// Processes the first byte after the list's opening bracket that is not whitespace.
     fn end_head(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let ends = byte == b']';
-        // The space in an empty list is the head's, any other is the first element's.
+        // The whitespace in an empty list belongs to the head, otherwise to the first element.
         let space = self.buffer.bytes.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
         let space = if ends || self.buffer.oversized { 0 } else { space };
         let head = self.buffer.bytes.len() - space;
@@ -361,7 +364,8 @@ impl DocumentFramer {
         0
     }
 
-    /// The elements of the list begin, with these bytes: the space before the first one, or all of it.
+    /// Starts the elements of the list with these bytes: the whitespace before the first element, or the whole
+    /// element.
     fn begin_elements(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         let space = bytes.len() - bytes.trim_ascii_start().len();
         let space = bytes.get(..space).unwrap_or_default();
@@ -373,20 +377,20 @@ impl DocumentFramer {
         self.add(bytes, each);
     }
 
-    /// Goes on in an element. Returns how many of the bytes are dealt with.
+    /// Continues in an element. Returns the number of bytes processed.
     fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let mut at = 0;
         while let Some((found, mark)) = self.nesting.find(bytes, at) {
             at = found + 1;
             let ends_list = mark == NestingMark::Outer && bytes.get(found) == Some(&b']');
-            // A bracket that closes nothing is part of what cannot be read.
+            // An unmatched closing bracket is part of the unreadable element.
             if mark != NestingMark::Comma && !ends_list {
                 continue;
             }
             self.end_element(bytes.get(..found).unwrap_or_default(), each);
             self.comma = !ends_list;
             if ends_list {
-                // Nothing more belongs to a document that is the list.
+                // A document that is itself the list has no further members.
                 let ended = State::Between(Some(FrameKind::Tail));
                 self.state = if self.is_list == Some(true) { ended } else { State::Ended };
                 self.add(b"]", each);
@@ -398,7 +402,7 @@ impl DocumentFramer {
     }
 
     fn add_to_element(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        // What comes in pieces has its comma among them.
+        // An element passed on in pieces contains its comma.
         let overflows = self.buffer.bytes.len() + bytes.len() > self.buffer.limit;
         if overflows && !self.buffer.oversized && std::mem::take(&mut self.comma) {
             let so_far = std::mem::take(&mut self.buffer.bytes);
@@ -421,7 +425,7 @@ impl DocumentFramer {
         self.nesting = Nesting::default();
     }
 
-    /// One byte between the list's end and what follows.
+    /// Processes one byte between the end of the list and the tail's members.
     fn after(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let comma = self.buffer.bytes.contains(&b',');
         if byte.is_ascii_whitespace() || byte == b',' && !comma {
@@ -433,8 +437,8 @@ impl DocumentFramer {
         0
     }
 
-    /// Makes the tail a document of its own: `]`, space and a comma become the brackets that the head has closed. What
-    /// does not go on like a document is left as it is, and so is no document.
+    /// Turns the tail into a document: `]`, whitespace and a comma become the brackets that the head has closed. A
+    /// tail that does not continue like a document is left unchanged, and so is not a document.
     fn make_tail(&mut self) {
         self.tail.clear();
         let bytes = self.buffer.bytes.as_slice();
@@ -460,7 +464,7 @@ impl DocumentFramer {
         self.tail.extend_from_slice(rest);
     }
 
-    /// Whether a line that begins with that byte, after the indent at hand, cannot be part of what is open.
+    /// Whether a line with the current indent and this first byte cannot be part of the open frame.
     fn tears(&mut self, first: u8) -> Option<Tear> {
         let Layout { indent, indented, element, seen, flat, .. } = &mut self.layout;
         if matches!(self.state, State::Head | State::Tail) && indented.is_none() && first != b'{' {
@@ -473,7 +477,7 @@ impl DocumentFramer {
         if first != b'{' {
             return None;
         }
-        // A document of one line says nothing of its layout; its neighbours do.
+        // A single-line document does not show its layout; its neighbours do.
         let at_margin = indent.is_empty() && indented.unwrap_or(*seen && !*flat);
         match self.state {
             State::Between(_) | State::Stray => None,
@@ -496,7 +500,7 @@ impl DocumentFramer {
         }
     }
 
-    /// Ends what is open, as it is.
+    /// Ends the open frame without completing it.
     fn tear(&mut self, tear: Tear, each: &mut dyn FnMut(Frame<'_>)) {
         match (tear, self.state) {
             (Tear::Element, _) => {
@@ -524,7 +528,7 @@ impl Framer for DocumentFramer {
         let (kept, mut bytes) = self.mark.skip(bytes, each);
         self.feed(kept, each);
         while !bytes.is_empty() {
-            // In a value only a line with an opening bracket can be another's.
+            // Within a value, only a line with an opening bracket can begin a new frame.
             let in_value = matches!(self.state, State::HeadValue | State::Element | State::TailValue);
             if self.layout.begins_line && in_value && self.layout.indent.is_empty() {
                 let first = bytes.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
@@ -549,7 +553,7 @@ impl Framer for DocumentFramer {
             let (line, rest) = bytes.split_at(line.unwrap_or(bytes.len()));
             self.feed(line, each);
             if line.ends_with(b"\n") {
-                // No string goes on in the next line.
+                // No string continues on the next line.
                 self.nesting.end_string();
                 self.string = None;
                 if self.state == State::Stray {
@@ -585,5 +589,5 @@ fn has_member(text: &[u8], names: &[&str]) -> bool {
         .is_ok_and(|tape| names.iter().any(|name| tape.root().get(name).is_some()))
 }
 
-/// No line is indented further; where one is, nothing is looked for after it.
+/// The maximum indent that is compared; after a longer indent the search stops.
 const LONGEST_INDENT: usize = 1 << 12;

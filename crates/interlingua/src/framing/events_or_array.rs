@@ -1,10 +1,9 @@
-//! A stream of documents, as server-sent events or as one JSON array that grows: which of the two shows with the first
-//! byte.
+//! A stream of documents, as server-sent events or as one growing JSON array: the first byte decides.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf, SseFramer};
 
-/// The framer of such streams.
+/// The framer of streams in either form.
 #[derive(Debug)]
 pub struct EventsOrArrayFramer {
     form: StreamForm,
@@ -12,23 +11,23 @@ pub struct EventsOrArrayFramer {
     element: Gathered,
     nesting: Nesting,
     mark: ByteOrderMark,
-    /// The mark as it is handed out, if there is one.
+    /// The input begins with a byte order mark.
     has_mark: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamForm {
-    /// Nothing but space so far.
+    /// Only whitespace so far.
     Unknown,
     Events,
     /// In the array.
     Array,
-    /// After the bracket that ends it.
+    /// After the closing bracket of the array.
     AfterArray,
 }
 
 impl EventsOrArrayFramer {
-    /// A framer that gathers at most `limit` bytes a document.
+    /// A framer that gathers at most `limit` bytes per document.
     pub fn new(limit: usize) -> Self {
         Self {
             form: StreamForm::Unknown,
@@ -40,14 +39,14 @@ impl EventsOrArrayFramer {
         }
     }
 
-    /// Goes on in the array. Returns how many of the bytes are dealt with.
+    /// Continues in the array. Returns the number of bytes processed.
     fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let Some((found, mark)) = self.nesting.find(bytes, 0) else {
             self.element.add(bytes, each);
             return bytes.len();
         };
         if mark == NestingMark::End {
-            // A document is handed out when it is complete, not when the next one begins.
+            // A document is passed on when it is complete, not when the next document begins.
             let document = bytes.get(..=found).unwrap_or_default();
             self.element.end_with(document, FrameKind::Element { comma: false }, each);
         } else {
@@ -59,7 +58,7 @@ impl EventsOrArrayFramer {
         found + 1
     }
 
-    /// What stands before a comma or the end: nothing but space, or something that is no document.
+    /// Ends the bytes before a comma or the end of the array: only whitespace, or bytes that are not a document.
     fn end_element(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         if self.element.is_blank() && bytes.trim_ascii().is_empty() {
             self.element.bytes.clear();
@@ -75,7 +74,7 @@ impl Framer for EventsOrArrayFramer {
     }
 
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        // Events may begin with a mark, and it is no part of them.
+        // Events may begin with a byte order mark, which does not belong to them.
         let (kept, mut bytes) = self.mark.skip(bytes, &mut |_| self.has_mark = true);
         if !kept.is_empty() {
             self.form = StreamForm::Events;
@@ -102,7 +101,7 @@ impl Framer for EventsOrArrayFramer {
                     let done = self.inside(bytes, each);
                     bytes = bytes.get(done..).unwrap_or_default();
                 }
-                // Anything but space here is no part of the array: it is handed out as it is, and so reported.
+                // Any bytes but whitespace after the array are passed on unchanged, and so reported.
                 StreamForm::AfterArray => {
                     self.element.add(bytes, each);
                     return;

@@ -1,11 +1,11 @@
-//! One document a line. A line that is complete in the bytes at hand is not copied.
+//! One document per line. A line that is complete in the current chunk is not copied.
 
 use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
 
 /// The line framer.
 #[derive(Debug)]
 pub struct LineFramer {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line without its end so far.
     partial: Gathered,
     mark: ByteOrderMark,
 }

@@ -1,20 +1,20 @@
-//! One document a line, or documents over several lines: agents changed from the one to the other.
+//! One document per line, or documents over several lines: agents changed between the two formats.
 //!
-//! The first document tells. A line that is a document of its own, and does not hold the list that documents are cut
-//! at, is the first of many; so is a torn one, if the next line begins like a document, and one that begins like nothing, unless
-//! the next line is indented. Anything else is a document that goes on.
+//! The first document decides. The input is lines if the first line is a complete document without the list that
+//! documents are cut at; or if it is torn and the next line begins like a document; or if it does not begin like a
+//! document and the next line is not indented. Otherwise the input is documents.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{DocumentFramer, Frame, FrameKind, Framer, LineFramer};
 
-/// The framer of either.
+/// The framer of either form.
 pub struct LinesOrDocumentsFramer {
     path: &'static [&'static str],
     listed: &'static [&'static str],
     limit: usize,
-    /// The beginning, until it is known what it is.
+    /// The beginning of the input, until the form is known.
     beginning: Vec<u8>,
-    /// How many bytes of the beginning have been looked through for the end of a line.
+    /// The number of bytes of the beginning that were searched for a line end.
     looked: usize,
     chosen: Option<Box<dyn Framer>>,
 }
@@ -27,12 +27,12 @@ impl std::fmt::Debug for LinesOrDocumentsFramer {
     }
 }
 
-/// The most that is looked at: a first line that is longer is a document with a list, or would be one.
+/// The maximum number of bytes examined: a longer first line is taken for a document with a list.
 const LONGEST: usize = 1 << 20;
 
 impl LinesOrDocumentsFramer {
-    /// Cuts the list at `path` of documents, and a list that is the document if its first element has one of the names
-    /// `listed`, gathering at most `limit` bytes at a time.
+    /// Cuts the list at `path` of documents, and a document that is itself a list if its first element has one of the
+    /// members `listed`, gathering at most `limit` bytes at a time.
     pub fn new(path: &'static [&'static str], listed: &'static [&'static str], limit: usize) -> Self {
         Self { path, listed, limit, beginning: Vec::new(), looked: 0, chosen: None }
     }
@@ -45,7 +45,7 @@ impl LinesOrDocumentsFramer {
             return Some(true);
         }
         if !complete && text.len() < LONGEST {
-            // Nothing can be told before the second line has begun.
+            // The form is open until the second line has begun.
             let new = self.looked.min(text.len());
             let line = memchr::memchr(b'\n', text.get(new..).unwrap_or_default()).map(|at| new + at);
             self.looked = line.unwrap_or(text.len());
@@ -58,7 +58,7 @@ impl LinesOrDocumentsFramer {
             return Some(false);
         }
         if !line.starts_with(b"{") {
-            // A list, the rest of an indented document whose beginning is gone, or a line that is nothing.
+            // A list, the rest of an indented document whose beginning is missing, or a line of unknown form.
             let goes_on = matches!(next.get(1), Some(b' ' | b'\t' | b'}' | b']'));
             return Some(!line.starts_with(b"[") && !goes_on);
         }

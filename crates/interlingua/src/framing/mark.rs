@@ -1,11 +1,11 @@
-//! The byte order mark that some programs put before everything else.
+//! The byte order mark at the beginning of some files.
 
 use super::{Frame, FrameKind, PieceOf};
 
-/// Looks for a byte order mark, however it is cut.
+/// Finds a byte order mark in any chunking.
 #[derive(Debug, Default)]
 pub(super) struct ByteOrderMark {
-    /// How many of its bytes have come.
+    /// The number of the mark's bytes seen so far.
     seen: usize,
     decided: bool,
 }
@@ -13,7 +13,8 @@ pub(super) struct ByteOrderMark {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl ByteOrderMark {
-    /// Sets the mark aside. Returns what was taken for its beginning and is not, and the bytes after it.
+    /// Passes the mark on as its own frame. Returns bytes that looked like the start of a mark but are not, and the
+    /// bytes after it.
     pub(super) fn skip<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -33,12 +34,12 @@ impl ByteOrderMark {
         (&[], bytes)
     }
 
-    /// The mark, as it is handed out.
+    /// The frame of the mark.
     pub(super) const fn frame() -> Frame<'static> {
         Frame::new(BOM, FrameKind::Piece { why: "bom", more: true, of: PieceOf::Nothing })
     }
 
-    /// Returns what was taken for the beginning of a mark that never came.
+    /// Returns bytes that looked like the start of an incomplete mark.
     pub(super) fn finish(&mut self) -> &'static [u8] {
         let undecided = !std::mem::replace(&mut self.decided, true);
         BOM.get(..self.seen).filter(|_| undecided).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Framing: bytes to frames. Any chunking of the input gives the same frames.
 //!
-//! A framer knows where a document begins and ends and nothing of what is in it. A frame over the limit is not
-//! gathered: it passes through in pieces, so memory stays bounded whatever comes in.
+//! A framer finds the start and end of documents and does not interpret their content. A frame over the limit is not
+//! gathered: it passes through in pieces, so memory stays bounded for any input.
 
 mod documents;
 mod events_or_array;
@@ -22,26 +22,26 @@ use mark::ByteOrderMark;
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'f> {
-    /// Its bytes.
+    /// The bytes of the frame.
     pub bytes: &'f [u8],
-    /// What part of the source it is.
+    /// The kind of the frame.
     pub kind: FrameKind<'f>,
     source: Source<'f>,
 }
 
-/// What stood in the source where a frame is.
+/// The source bytes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source<'f> {
-    /// The bytes of the frame, and what its framing always has between frames.
+    /// The bytes of the frame, plus the separator of its framing.
     Frame,
-    /// The bytes of the frame, and nothing else.
+    /// Exactly the bytes of the frame.
     Literal,
-    /// Others, and nothing else: a document was cut, and its brackets closed.
+    /// Exactly these other bytes: a document was cut, and its brackets closed.
     Cut(&'f [u8]),
 }
 
 impl<'f> Frame<'f> {
-    /// A frame that stands between others as its framing wants it.
+    /// A frame with the usual separators of its framing.
     pub const fn new(bytes: &'f [u8], kind: FrameKind<'f>) -> Self {
         Self { bytes, kind, source: Source::Frame }
     }
@@ -50,18 +50,18 @@ impl<'f> Frame<'f> {
         Self { bytes, kind, source: Source::Cut(source) }
     }
 
-    /// Whether the frame has all that stands in the source between the one before it and the one after: nothing else is
-    /// needed to give the source back.
+    /// Whether the frame contains all source bytes between its neighbours: no separator is needed to restore the
+    /// source.
     pub fn is_literal(&self) -> bool {
         self.source != Source::Frame
     }
 
-    /// Whether it is a line.
+    /// Whether the frame is a line.
     pub const fn is_line(&self) -> bool {
         matches!(self.kind, FrameKind::Line | FrameKind::LastLine)
     }
 
-    /// What stood in the source, if that is not the frame itself.
+    /// The source bytes, if they differ from the frame.
     pub fn source(&self) -> Option<std::borrow::Cow<'f, [u8]>> {
         match (self.source, self.kind) {
             (Source::Cut(source), _) => Some(source.into()),
@@ -71,7 +71,7 @@ impl<'f> Frame<'f> {
     }
 }
 
-/// What part of the source a frame is.
+/// The part of the source that a frame represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind<'f> {
     /// A line.
@@ -80,83 +80,83 @@ pub enum FrameKind<'f> {
     LastLine,
     /// The whole input.
     Whole,
-    /// One of the documents in it, with the space after it.
+    /// One of several documents, with the whitespace after it.
     Document,
     /// One server-sent event, with its name.
     Sse(Option<&'f str>),
-    /// A document before its list, closed so that it is a document of its own.
+    /// A document before its list, closed so that it is a valid document.
     Head,
-    /// An element of that list.
+    /// An element of the list.
     Element {
-        /// A comma stood before it.
+        /// A comma precedes the element.
         comma: bool,
     },
-    /// The document after its list, likewise closed.
+    /// The document after its list, likewise made a valid document.
     Tail,
-    /// A piece of something that cannot be read, and why.
+    /// A piece of unreadable input, and the reason.
     Piece {
-        /// Why: `bom` or `too-large`.
+        /// The reason: `bom` or `too-large`.
         why: &'static str,
-        /// The same line goes on in the next frame.
+        /// The same line continues in the next frame.
         more: bool,
-        /// What it is a piece of.
+        /// The part of the source that the piece belongs to.
         of: PieceOf,
     },
 }
 
-/// What a piece belongs to.
+/// The part of the source that a piece belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceOf {
-    /// Nothing: it stands before everything.
+    /// None: the piece precedes all frames.
     Nothing,
     /// A line.
     Line,
     /// An event.
     Event,
-    /// A document, or what stands before its list.
+    /// A document, or its part before the list.
     Document,
     /// An element of a list.
     Element,
-    /// What stands after a list.
+    /// The part of a document after its list.
     Tail,
 }
 
-/// Which frame, as people find it in its source.
+/// The place of a frame in its source, for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FramePlace {
-    /// Its number, from 1; 0 means the whole input.
+    /// The number of the frame, from 1; 0 means the whole input.
     pub number: u64,
-    /// What it is there.
+    /// The part of the source.
     pub part: FramePart,
 }
 
-/// What a frame is in its source.
+/// The part of the source that a frame represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FramePart {
-    /// All of it.
+    /// The whole source.
     #[default]
     Whole,
-    /// The line of that number.
+    /// The line with the frame's number.
     Line,
-    /// The event of that number.
+    /// The event with the frame's number.
     Event,
-    /// One of the documents in it, from 1.
+    /// One of several documents, from 1.
     Document(u64),
-    /// What stands before the list of that document.
+    /// The part of the document before its list.
     Head(u64),
-    /// An element of that list.
+    /// An element of the document's list.
     Element {
-        /// Which document, from 1.
+        /// The number of the document, from 1.
         document: u64,
-        /// Which element, from 0.
+        /// The index of the element, from 0.
         index: u64,
     },
-    /// What stands after the list of that document.
+    /// The part of the document after its list.
     Tail(u64),
 }
 
 impl FramePlace {
-    /// What people call it. Lists are called by their name in the framing.
+    /// The name of the place for people. Lists have their name from the framing.
     pub fn name(self, framing: Framing) -> String {
         let list = match framing {
             Framing::Documents(path) | Framing::LinesOrDocuments(path, _) => path.last().copied(),
@@ -179,7 +179,7 @@ impl FramePlace {
         }
     }
 
-    /// Whether it says no more than that it is somewhere in the input.
+    /// Whether the place covers the whole input, without a more specific position.
     pub const fn is_whole(self) -> bool {
         self.number == 0 || matches!(self.part, FramePart::Whole | FramePart::Document(0 | 1))
     }
@@ -213,7 +213,7 @@ impl FramePlace {
 }
 
 impl FramePart {
-    /// How many documents have begun.
+    /// The number of documents begun so far.
     const fn document(self) -> u64 {
         match self {
             FramePart::Document(document)
@@ -225,10 +225,10 @@ impl FramePart {
     }
 }
 
-/// How a dialect's bytes are cut.
+/// The framing of a dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// One document a line.
+    /// One document per line.
     Lines,
     /// Server-sent events.
     Sse,
@@ -237,11 +237,11 @@ pub enum Framing {
     /// One document.
     #[default]
     Whole,
-    /// Documents one after the other, with or without space between them. A long list at this path is cut into its
+    /// Consecutive documents, with or without whitespace between them. A long list at this path is cut into its
     /// elements.
     Documents(&'static [&'static str]),
-    /// One document a line, or such documents over several lines: the first one tells. A document that is a list itself is
-    /// cut, too, if its first element is an object with one of the second names.
+    /// One document per line, or documents over several lines: the first document decides. A document that is itself a
+    /// list is cut, too, if its first element is an object with one of the second names.
     LinesOrDocuments(&'static [&'static str], &'static [&'static str]),
 }
 
@@ -275,23 +275,23 @@ impl Framing {
 
 /// Cuts bytes into frames.
 pub trait Framer: Send {
-    /// Takes the next bytes, of any length, and hands out the frames that are complete.
+    /// Processes the next bytes, of any length, and passes on the complete frames.
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>));
 
-    /// Hands out what is left. Call once, after the last [`Framer::push`].
+    /// Passes on the remaining frames. Call once, after the last [`Framer::push`].
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>));
 
-    /// The memory that frames are gathered in.
+    /// The buffer in which frames are gathered.
     fn memory(&mut self) -> &mut Vec<u8>;
 
-    /// Takes the last bytes and hands out what is left. A document that comes in one piece need not be copied.
+    /// Processes the last bytes and passes on the remaining frames. A document in one piece need not be copied.
     fn last(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         self.push(bytes, each);
         self.finish(each);
     }
 }
 
-/// One document, gathered.
+/// A framer for a single document.
 struct WholeFramer {
     document: Gathered,
     mark: ByteOrderMark,
@@ -336,16 +336,16 @@ impl Framer for WholeFramer {
     }
 }
 
-/// The bytes of one frame. Those over the limit pass in pieces of exactly that size, so that the chunks in which the
-/// input came leave no trace.
+/// The bytes of one frame. A frame over the limit passes in pieces of exactly the limit's size, so that the chunks of
+/// the input have no effect.
 #[derive(Debug)]
 struct Gathered {
     bytes: Vec<u8>,
     limit: usize,
     oversized: bool,
-    /// What stands between frames is in them.
+    /// Whether frames include their separators.
     source: Source<'static>,
-    /// What is being gathered.
+    /// The part of the source being gathered.
     of: PieceOf,
 }
 
@@ -362,7 +362,7 @@ impl Gathered {
         self.bytes.is_empty() && !self.oversized
     }
 
-    /// Adds bytes to the frame. Returns whether a piece had to be passed on.
+    /// Adds bytes to the frame. Returns whether a piece was passed on.
     fn add(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> bool {
         let mut passed = false;
         while bytes.len() > self.limit - self.bytes.len() {
@@ -379,12 +379,12 @@ impl Gathered {
         passed
     }
 
-    /// Whether there is nothing but space so far.
+    /// Whether the frame is only whitespace so far.
     fn is_blank(&self) -> bool {
         !self.oversized && self.bytes.trim_ascii().is_empty()
     }
 
-    /// Ends the frame with these bytes. What came in one piece is not copied.
+    /// Ends the frame with these bytes. A frame in one piece is not copied.
     fn end_with(&mut self, bytes: &[u8], kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
         if self.is_empty() && bytes.len() <= self.limit {
             each(Frame { bytes, kind, source: self.source });
@@ -397,18 +397,18 @@ impl Gathered {
     /// Ends the frame.
     fn end(&mut self, kind: FrameKind<'_>, each: &mut dyn FnMut(Frame<'_>)) {
         let kind = if std::mem::take(&mut self.oversized) {
-            // A last line that has no newline goes on as far as anyone can tell.
+            // A last line without a newline is treated as continuing.
             FrameKind::Piece { why: "too-large", more: kind == FrameKind::LastLine, of: self.of }
         } else {
             kind
         };
         each(Frame { bytes: &self.bytes, kind, source: self.source });
         self.bytes.clear();
-        // A huge frame's memory is given back; a usual one's is used again.
+        // The memory of a huge frame is freed; a buffer of usual size is reused.
         self.bytes.shrink_to(1 << 20);
     }
 
-    /// Grows by a quarter: doubling would cost twice the largest frame.
+    /// Grows by a quarter: doubling would need twice the memory of the largest frame.
     #[inline]
     fn append(&mut self, bytes: &[u8]) {
         let need = self.bytes.len() + bytes.len();
@@ -423,7 +423,7 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    /// What frames are called, each once.
+    /// The distinct places of frames, by name.
     fn places(framing: Framing, limit: usize, text: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         let (mut place, mut goes_on) = (FramePlace::default(), false);
@@ -543,7 +543,7 @@ mod tests {
             let found = texts(&format!("{whole}{torn}{line}{whole}{whole}"));
             assert_eq!(found[found.len() - 2..], [whole, whole], "{torn}");
         }
-        // So does a torn element.
+        // A torn element ends likewise.
         let element = "\n    {\n      \"b\": [\n        {}\n      ]\n    }";
         for cut in 8..element.len() {
             let found = texts(&format!(
@@ -568,7 +568,7 @@ mod tests {
         assert_eq!(kinds("{\n \"a\":[1]}\n"), ["Head", "Element { comma: false }", "Tail"]);
         assert_eq!(kinds("{\n \"x\":1}\n{}"), ["Document", "Document"]);
         assert_eq!(kinds("{\"x\":1}{\"x\":2}"), ["Document", "Document"]);
-        // A first line that is torn.
+        // A torn first line.
         assert_eq!(kinds("{\"x\":\n{\"x\":2}\n"), ["Line", "Line"]);
         assert_eq!(kinds("\n# text\n"), ["Line", "Line"]);
     }

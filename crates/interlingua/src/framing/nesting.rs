@@ -1,28 +1,28 @@
-//! Where values end in JSON, whatever is in its strings.
+//! The ends of values in JSON, ignoring the content of strings.
 
 use wide::u8x16;
 
 use crate::tape::{Escapes, block_mask};
 
-/// A scan through JSON that comes in pieces.
+/// A scan through JSON in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Nesting {
-    /// Brackets that are open.
+    /// The number of open brackets.
     depth: usize,
-    /// All bits, if the scan is in a string.
+    /// All bits set, if the scan is in a string.
     string: u64,
     /// One, if the next byte is escaped.
     escaped: u64,
 }
 
-/// What stands where nothing is open.
+/// A token outside all brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NestingMark {
     /// A comma between values.
     Comma,
-    /// The bracket that ends a value.
+    /// The closing bracket of a value.
     End,
-    /// A bracket that was opened before the scan began.
+    /// A closing bracket that was opened before the scan began.
     Outer,
 }
 
@@ -32,12 +32,12 @@ impl Nesting {
         self.depth > 0
     }
 
-    /// What comes next is in no string: none goes on after the end of a line.
+    /// Ends an open string: no string continues after the end of a line.
     pub(super) const fn end_string(&mut self) {
         (self.string, self.escaped) = (0, 0);
     }
 
-    /// Finds the next mark from `at` on; `None` if the bytes end before one.
+    /// Finds the next mark from `at` on; `None` if the bytes end before a mark.
     pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
         let mut padded = [b' '; 64];
         loop {
@@ -48,7 +48,7 @@ impl Nesting {
             });
             let Escapes { escaped, next } = Escapes::new(which_are(block, b'\\'), self.escaped);
             let quotes = which_are(block, b'"') & !escaped;
-            // Most blocks are in the middle of a long text, and say nothing here.
+            // Most blocks are in the middle of a long string and contain no tokens.
             if quotes != 0 || self.string == 0 {
                 let strings = between(quotes) ^ self.string;
                 if let Some((found, mark)) = self.walk(block, !strings) {
@@ -62,17 +62,17 @@ impl Nesting {
         }
     }
 
-    /// Goes through a block up to the first mark. `outside` tells what is in no string.
+    /// Walks through a block up to the first mark. `outside` marks the bytes outside strings.
     #[inline]
     fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, NestingMark)> {
-        // The two brackets of a side differ in this bit alone.
+        // The two opening brackets differ in this bit only, and so do the two closing brackets.
         let either = u8x16::splat(b'{' ^ b'[');
         let brackets =
             |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
         let (opens, closes) = (brackets(b'{'), brackets(b'}'));
         let closing = closes.count_ones() as usize;
         if self.depth > closing {
-            // However the brackets stand, something stays open.
+            // In any order of the brackets, at least one stays open.
             self.depth = self.depth + opens.count_ones() as usize - closing;
             return None;
         }
@@ -97,13 +97,13 @@ impl Nesting {
     }
 }
 
-/// Which of 64 bytes are that one, a bit for each.
+/// A bit for each of 64 bytes that equals `byte`.
 #[inline]
 fn which_are(block: &[u8; 64], byte: u8) -> u64 {
     block_mask(block, |chunk| chunk.cmp_eq(u8x16::splat(byte)))
 }
 
-/// Fills the bits from every other one up to the next.
+/// Fills the bits between each pair of edges.
 #[inline]
 fn between(edges: u64) -> u64 {
     [1, 2, 4, 8, 16, 32].into_iter().fold(edges, |filled, step| filled ^ filled << step)
@@ -113,7 +113,7 @@ fn between(edges: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The same, byte for byte.
+    /// The expected marks, found byte by byte.
     fn marks(text: &str) -> Vec<(usize, NestingMark)> {
         let (mut marks, mut depth, mut string, mut escaped) = (Vec::new(), 0, false, false);
         for (at, byte) in text.bytes().enumerate() {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn marks_are_found_however_the_bytes_are_cut() {
-        // Words that make every sort of end of a block, from a generator that needs no seed.
+        // Words that produce all block boundaries, from a generator without a seed.
         let words =
             ["{\"a\":[", "]}", ",", "\"", "\\", "\\\"", "\"x, ]\"", "        ", "[[[[", "]]]]", "é", "{}"];
         let mut state = 1u64;

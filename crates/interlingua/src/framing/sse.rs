@@ -1,4 +1,4 @@
-//! Server-sent events, as the WHATWG text says: any of three line ends, comments, several data lines joined.
+//! Server-sent events according to the WHATWG specification: three line ends, comments, several data lines joined.
 
 use super::{Frame, FrameKind, Framer, Gathered, PieceOf};
 
@@ -9,27 +9,27 @@ use super::{Frame, FrameKind, Framer, Gathered, PieceOf};
     reason = "each is one fact about the bytes just read, in any combination"
 )]
 pub struct SseFramer {
-    /// The line at hand, unless it is data.
+    /// The current line, unless it is data.
     line: Vec<u8>,
-    /// The rest of the line at hand goes straight to the data.
+    /// The rest of the current line is added directly to the data.
     in_data: bool,
     data: Gathered,
     has_data: bool,
-    /// What the event is called; empty if it has no name.
+    /// The name of the event; empty if it has none.
     event: String,
-    /// The last byte was a carriage return: a newline right after it belongs to it.
+    /// The last byte was a carriage return: a newline directly after it belongs to the same line end.
     after_return: bool,
     first_line: bool,
-    /// Nothing but space has come.
+    /// Only whitespace so far.
     blank: bool,
-    /// The source is no stream but one document: an error, or an answer in one piece.
+    /// The source is not a stream but one document: an error, or a complete answer.
     whole: bool,
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl SseFramer {
-    /// A framer that gathers at most `limit` bytes an event.
+    /// A framer that gathers at most `limit` bytes per event.
     pub fn new(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -44,7 +44,7 @@ impl SseFramer {
         }
     }
 
-    /// More of the line at hand.
+    /// Adds bytes to the current line.
     fn grow(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
         if self.in_data {
             self.data.add(bytes, each);
@@ -52,7 +52,7 @@ impl SseFramer {
         }
         self.line.extend_from_slice(bytes);
         let start = if self.first_line && self.line.starts_with(BOM) { BOM.len() } else { 0 };
-        // One byte more than `data:`, to see whether a space follows.
+        // One byte more than `data:`, to check for a following space.
         if self.line.len() > start + 5 && self.line[start..].starts_with(b"data:") {
             let line = std::mem::take(&mut self.line);
             let value = &line[start + 5..];
@@ -62,7 +62,7 @@ impl SseFramer {
             self.line = line;
             self.line.clear();
         }
-        // What is neither data nor a name may be long, but nobody reads it.
+        // A line that is neither data nor a name may be long, but is not used.
         self.line.truncate(self.data.limit.max(LONGEST_NAME));
     }
 
@@ -92,14 +92,14 @@ impl SseFramer {
         let value = self.line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match &self.line[..colon] {
-            // Without a value: the others are data already.
+            // `data` without a value; lines with a value are already handled.
             b"data" => self.begin_data(each),
             b"event" => {
                 self.event.clear();
                 self.event.push_str(&String::from_utf8_lossy(value));
             }
             // Comments (an empty name) keep connections open; ids and retry times steer reconnection. No dialect
-            // here puts content into them.
+            // puts content into these fields.
             _ => {}
         }
     }
@@ -113,7 +113,7 @@ impl SseFramer {
     }
 }
 
-/// No event has a longer name.
+/// The maximum length of an event name.
 const LONGEST_NAME: usize = 1 << 10;
 
 impl Framer for SseFramer {
@@ -125,7 +125,7 @@ impl Framer for SseFramer {
         if self.blank
             && let Some(begin) = bytes.iter().position(|byte| !byte.is_ascii_whitespace())
         {
-            // No field of an event begins so, but a document or a page does.
+            // No field of an event begins with these bytes, but a JSON document or an HTML page does.
             (self.blank, self.whole) = (false, matches!(bytes[begin], b'{' | b'[' | b'<'));
             if self.whole {
                 bytes = &bytes[begin..];
@@ -156,7 +156,7 @@ impl Framer for SseFramer {
         if self.whole {
             return self.data.end(FrameKind::Whole, each);
         }
-        // The standard drops an event whose blank line never came; a cut stream would then lose text silently.
+        // The specification drops an event without its blank line; a cut stream would then lose text silently.
         if !self.line.is_empty() || self.in_data {
             self.end_line(each);
         }

@@ -1,22 +1,22 @@
-//! Puts sessions into the calls that started them.
+//! Joins sessions into the calls that started them.
 
 use super::{JOINED, Kinship, Link, RecordFrames, begins_session, children};
 use crate::framing::{Frame, FrameKind};
 use crate::json::Output;
 use crate::tape::{Kind, Tape, Val};
 
-/// Makes of a record what stands in the children of a call.
+/// Converts a record to the `children` of a call.
 pub struct NestedSession<'p> {
-    /// What is known of the session that it came from.
+    /// The kinship of the parent session.
     parent: &'p Kinship,
     frames: RecordFrames,
     record: RecordRest,
     entries: String,
-    /// The ids of entries that the parent tells of, too.
+    /// The ids of entries that the parent record contains, too.
     repeated: String,
 }
 
-/// A record whose entries are left out.
+/// A record without its entries.
 #[derive(Default)]
 struct RecordRest {
     before: String,
@@ -25,7 +25,7 @@ struct RecordRest {
 }
 
 impl RecordRest {
-    /// Takes in what stands before the entries, or after them.
+    /// Adds the part of the record before or after the entries.
     fn add(&mut self, part: Val<'_>) {
         for (name, value) in part.members() {
             if name.as_escaped() != "session" {
@@ -34,7 +34,7 @@ impl RecordRest {
                 continue;
             }
             for (name, value) in value.members() {
-                // An empty list says where the entries stood.
+                // An empty list marks the position of the entries.
                 add_member(&mut self.session, name.as_escaped(), value);
             }
         }
@@ -54,7 +54,7 @@ fn add_member(members: &mut String, name: &str, value: Val<'_>) {
 }
 
 impl<'p> NestedSession<'p> {
-    /// A session that came from the one with these facts.
+    /// A session with the given parent.
     pub fn of(parent: &'p Kinship) -> Self {
         Self {
             parent,
@@ -65,15 +65,15 @@ impl<'p> NestedSession<'p> {
         }
     }
 
-    /// Takes the next bytes of the record.
+    /// Reads the next bytes of the record.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut frames = std::mem::take(&mut self.frames);
         frames.push(bytes, |frame, tape| self.frame(frame, tape));
         self.frames = frames;
     }
 
-    /// The entry that begins the session, and its entries: elements of a list. `file` is what the source file is called,
-    /// without its extension.
+    /// The entry that begins the session, followed by its entries: elements of a list. `file` is the name of the
+    /// source file, without its extension.
     pub fn finish(mut self, link: &Link, file: &str) -> String {
         let mut frames = std::mem::take(&mut self.frames);
         frames.finish(|frame, tape| self.frame(frame, tape));
@@ -100,7 +100,7 @@ impl<'p> NestedSession<'p> {
     }
 }
 
-/// The entry that says which session begins here, or follows.
+/// The entry with the name of a joined session, before its entries or for a record that follows.
 fn marker(link: &Link, file: &str, more: &str) -> String {
     let Link { relation, call, name, .. } = link;
     let call = call.as_ref().map_or_else(String::new, |call| format!(",\"parent-call\":\"{call}\""));
@@ -117,17 +117,17 @@ pub fn following_entry(link: &Link, file: &str) -> String {
     marker(link, file, "")
 }
 
-/// Puts sessions into the calls of a record as it passes.
+/// Inserts sessions into the calls of a record while it is copied.
 #[derive(Default)]
 pub struct Joiner {
     frames: RecordFrames,
-    /// An entry has passed.
+    /// An entry has been written.
     begun: bool,
 }
 
 impl Joiner {
-    /// Takes the next bytes of the record and writes what they become. `sessions` is asked for what stands in a call, and
-    /// is told of every call there is.
+    /// Reads the next bytes of the record and writes the joined record. `sessions` is called with the id of every call
+    /// and returns the content to insert.
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -138,7 +138,7 @@ impl Joiner {
         frames.push(bytes, |frame, tape| join_frame(frame, tape, begun, sessions, out));
     }
 
-    /// Writes the rest. `last` is asked for entries that stand after all others, before the record ends.
+    /// Writes the rest. `last` returns entries to append after all others, before the record ends.
     pub fn finish(
         &mut self,
         sessions: &mut dyn FnMut(&str) -> Option<String>,
@@ -188,7 +188,7 @@ fn join_frame(
     out.write(&tape.text().as_bytes()[at..]);
 }
 
-/// Finds the calls in an entry, and where their sessions go.
+/// Finds the calls in an entry, and the positions for their sessions.
 fn find_calls(
     entry: Val<'_>,
     sessions: &mut dyn FnMut(&str) -> Option<String>,

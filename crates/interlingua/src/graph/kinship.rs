@@ -1,4 +1,4 @@
-//! What a record tells of its place among others.
+//! The relations of a record to other records.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,58 +10,60 @@ use crate::ledger::text_key;
 use crate::model::Usage;
 use crate::tape::{Tape, Val};
 
-/// What a record tells of its place among others. Names are as they stand in the record, escapes included.
+/// The relations of a record to other records. Names are spelled as in the record, escapes included.
 #[derive(Clone, Debug, Default)]
 pub struct Kinship {
     /// The session's id.
     pub session: Option<String>,
-    /// The session that it came from.
+    /// The id of the parent session.
     pub parent: Option<String>,
-    /// The call that started it.
+    /// The call that started the session.
     pub parent_call: Option<String>,
-    /// The subagent that says everything in it.
+    /// The subagent, if it is the author of all entries.
     pub agent: Option<String>,
-    /// Subagents that it names, and the calls that started them.
+    /// Subagents named in the record, and the calls that started them.
     pub calls: BTreeMap<String, String>,
-    /// What responses of subagents used, as far as it tells that itself.
+    /// The usage of subagents' responses that the record itself reports.
     pub responses: BTreeMap<String, Usage>,
-    /// What it says of its subagents in the agent's own words, as keys: the ids of messages that their files tell, too.
+    /// Keys of words in the agent's own data about its subagents: the ids of messages that the subagents' files
+    /// contain, too.
     words: HashSet<u128>,
-    /// An agent asked for it, not a person.
+    /// The prompt comes from an agent, not from a person.
     pub asked_by_agent: bool,
-    /// How large it is.
+    /// The size of the record.
     pub size: RecordSize,
-    /// Why it cannot be joined to others, or others to it: not everything in it can be read, or it holds several records. Both
-    /// stay as they are.
+    /// The record cannot be joined: a part of it is unreadable, or it holds several records. Records like these stay
+    /// unchanged.
     pub stands_alone: bool,
 }
 
-/// How large a record is.
+/// The size of a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordSize {
-    /// In bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its leaves.
+    /// The number of leaves.
     pub leaves: u64,
-    /// How deep its deepest entry is nested.
+    /// The nesting depth of the deepest entry.
     pub depth: usize,
 }
 
 impl Kinship {
-    /// Whether it tells of the message of a subagent that has this id in the subagent's own file.
+    /// Whether the record mentions a subagent's message with this id.
     pub(super) fn tells_of(&self, message: &str) -> bool {
         self.words.contains(&text_key(message))
     }
 }
 
 impl RecordSize {
-    /// Whether a call may hold it: that is one frame for whoever reads the record, and others may be beside it.
+    /// Whether a call may hold the record: readers of the joined record read the call as one frame, and may find more
+    /// sessions beside it.
     pub const fn fits_in_a_call(&self) -> bool {
         self.bytes <= 8 << 20 && self.leaves <= 60_000 && self.depth <= 80
     }
 }
 
-/// Reads the facts of a record.
+/// Reads the kinship of a record.
 #[derive(Default)]
 pub struct KinshipReader {
     frames: RecordFrames,
@@ -71,30 +73,30 @@ pub struct KinshipReader {
 #[derive(Default)]
 struct HeardKinship {
     facts: Kinship,
-    /// Who speaks in the entries so far; `None` before the first.
+    /// The author of the entries so far; `None` before the first entry.
     speaker: Option<SoleSpeaker>,
-    /// A message of a user has been met.
+    /// A user message has been read.
     asked: bool,
-    /// A record has begun, and one has ended.
+    /// A record has begun, and a record has ended.
     begun: bool,
     ended: bool,
 }
 
 enum SoleSpeaker {
     Subagent(String),
-    /// The agent itself, or several.
+    /// The main agent, or several agents.
     Others,
 }
 
 impl KinshipReader {
-    /// Takes the next bytes of the record.
+    /// Reads the next bytes of the record.
     pub fn push(&mut self, bytes: &[u8]) {
         let Self { frames, heard } = self;
         heard.facts.size.bytes += bytes.len() as u64;
         frames.push(bytes, |frame, tape| heard.frame(frame, tape));
     }
 
-    /// What the record told.
+    /// The kinship of the record.
     pub fn finish(mut self) -> Kinship {
         let Self { frames, heard } = &mut self;
         frames.finish(|frame, tape| heard.frame(frame, tape));
@@ -118,7 +120,7 @@ impl HeardKinship {
             FrameKind::Head => std::mem::replace(&mut self.begun, true),
             FrameKind::Tail => std::mem::replace(&mut self.ended, true),
             FrameKind::Element { .. } => false,
-            // Not cut: a record without entries, or none at all.
+            // An uncut document: a record without entries, or not a record.
             _ => true,
         };
         self.facts.stands_alone |= again;
@@ -174,7 +176,7 @@ impl HeardKinship {
                 (speaker, _) => *speaker = Some(SoleSpeaker::Others),
             }
         }
-        // Blocks of a message have no speaker of their own, but what a subagent says stands within its call.
+        // Blocks of a message have no agent of their own, but the items of a subagent are within its call.
         for child in children(entry) {
             if begins_session(child) {
                 break;
@@ -201,15 +203,15 @@ fn set(place: &mut Option<String>, value: Option<Val<'_>>) {
     }
 }
 
-/// Ids of messages have so many letters at least.
+/// The minimum length of a message id.
 const SHORTEST_ID: usize = 16;
 
-/// What could be a name.
+/// The words of a text that could be ids.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
 }
 
-/// How many brackets are open at once.
+/// The maximum number of open brackets.
 fn depth(json: &str) -> usize {
     let (mut open, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -228,7 +230,7 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Finds the calls whose results name subagents: not every agent says with a subagent's words which call started it.
+/// Finds the calls whose results name subagents: not every agent records the call that started a subagent.
 pub struct CallMentions {
     frames: RecordFrames,
     wanted: BTreeSet<String>,
@@ -236,18 +238,18 @@ pub struct CallMentions {
 }
 
 impl CallMentions {
-    /// Looks for these names.
+    /// Searches for these names.
     pub fn new(wanted: impl IntoIterator<Item = String>) -> Self {
         Self { frames: RecordFrames::default(), wanted: wanted.into_iter().collect(), found: BTreeMap::new() }
     }
 
-    /// Takes the next bytes of the record.
+    /// Reads the next bytes of the record.
     pub fn push(&mut self, bytes: &[u8]) {
         let Self { frames, wanted, found } = self;
         frames.push(bytes, |frame, tape| mentions(frame, tape, wanted, found));
     }
 
-    /// The calls that were found, by the names.
+    /// The calls found, by name.
     pub fn finish(mut self) -> BTreeMap<String, String> {
         let Self { frames, wanted, found } = &mut self;
         frames.finish(|frame, tape| mentions(frame, tape, wanted, found));
@@ -265,7 +267,7 @@ fn mentions(
     let entry = tape.root();
     let is_result = |entry: &Val<'_>| entry.get("type").is_some_and(|kind| kind.is("tool-result"));
     let mut results = std::iter::once(entry).chain(children(entry)).filter(is_result);
-    // An entry with several results does not say which of them is meant.
+    // An entry with several results does not show which result is meant.
     let (Some(result), None) = (results.next(), results.next()) else { return };
     let Some(call) = result.get("call-id").and_then(|call| call.str()).map(Str::into_owned) else { return };
     for word in words(tape.text()) {

@@ -1,13 +1,14 @@
-//! Sessions that belong together, as one: agents write what their subagents do, and what was forked, to files of its own.
+//! Related sessions in one record: agents write the sessions of their subagents, and forks, to separate files.
 //!
 //! ```text
 //! records -> Kinship -> links -> Joiner -> one record, subagents within the calls that started them
 //!                                               Splitter -> the records again
 //! ```
 //!
-//! A joined session stands in the `children` of its call: an entry `session-joined` that has the rest of its record, then its
-//! entries as they were. What has no such place follows as a record of its own in the same file, and an entry at the end of
-//! the first record names it. Nothing else changes, so that splitting gives every record, and so every source file, back.
+//! A joined session is in the `children` of its call: an entry `session-joined` with the rest of its record, followed
+//! by its unchanged entries. A session without a call follows as a separate record in the same file, and an entry at
+//! the end of the first record names it. All other bytes stay unchanged, so that splitting restores every record, and
+//! thereby every source file.
 
 mod join;
 mod kinship;
@@ -26,12 +27,12 @@ use crate::tape::{Limits, Tape, TapeBuf, Val};
 /// The `event-type` of the entry that begins a joined session.
 pub const JOINED: &str = "session-joined";
 
-/// How a session came from another one.
+/// The relation of a session to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// A call in that one started it.
+    /// A call in the parent started the session.
     Subagent,
-    /// It began with a copy of that one.
+    /// The session began with a copy of the parent.
     Fork,
 }
 
@@ -45,20 +46,20 @@ impl Relation {
     }
 }
 
-/// Where a session belongs.
+/// The link of a session to its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The number of the session it came from.
+    /// The number of the parent session.
     pub parent: usize,
-    /// How it came from that.
+    /// The relation to the parent.
     pub relation: Relation,
-    /// The call that started it, as far as the facts tell.
+    /// The call that started the session, if known.
     pub call: Option<String>,
-    /// Its name in the parent: the id of the agent, or of the session.
+    /// The session's name in the parent: the id of the agent, or of the session.
     pub name: String,
 }
 
-/// Finds out which sessions came from which others.
+/// Finds the parent of each session.
 pub fn links(sessions: &[Kinship]) -> Vec<Option<Link>> {
     let mut main = BTreeMap::new();
     for (number, facts) in sessions.iter().enumerate() {
@@ -68,7 +69,7 @@ pub fn links(sessions: &[Kinship]) -> Vec<Option<Link>> {
     }
     let mut links: Vec<Option<Link>> = sessions.iter().map(|facts| link(facts, sessions, &main)).collect();
     for number in 0..links.len() {
-        // Files that name each other as parents have none.
+        // A cycle of parents is cut.
         let mut at = number;
         for _ in 0..links.len() {
             let Some(link) = &links[at] else { break };
@@ -85,7 +86,7 @@ pub fn links(sessions: &[Kinship]) -> Vec<Option<Link>> {
 fn link(facts: &Kinship, sessions: &[Kinship], main: &BTreeMap<&str, usize>) -> Option<Link> {
     let own = facts.session.as_deref().filter(|_| !facts.stands_alone)?;
     if let Some(agent) = &facts.agent {
-        // A file in which only a subagent speaks is called like the session of its parent.
+        // A file that contains only a subagent has the session id of its parent.
         let parent = *main.get(own)?;
         let call = facts.parent_call.as_ref().or_else(|| sessions[parent].calls.get(agent));
         return Some(Link { parent, relation: Relation::Subagent, call: call.cloned(), name: agent.clone() });
@@ -97,7 +98,7 @@ fn link(facts: &Kinship, sessions: &[Kinship], main: &BTreeMap<&str, usize>) -> 
     Some(Link { parent, relation, call, name: own.to_owned() })
 }
 
-/// Cuts records into frames and reads those.
+/// Cuts records into frames and parses the frames.
 struct RecordFrames {
     framer: Box<dyn Framer>,
     tape: TapeBuf,
@@ -110,13 +111,13 @@ impl Default for RecordFrames {
     }
 }
 
-/// What a record may hold in one frame.
+/// The limits of one frame of a record.
 fn limits() -> Limits {
     Limits::default().around_others()
 }
 
 impl RecordFrames {
-    /// Takes the next bytes of the record and shows its frames, parsed if they can be.
+    /// Reads the next bytes of the record and shows its frames, parsed if possible.
     fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Frame<'_>, Option<&Tape<'_>>)) {
         let Self { framer, tape } = self;
         framer.push(bytes, &mut |frame| each(frame, parsed(frame, tape).as_ref()));
@@ -141,7 +142,7 @@ pub(crate) fn begins_session(entry: Val<'_>) -> bool {
     entry.get("event-type").is_some_and(|kind| kind.is(JOINED)) && joined(entry).is_some()
 }
 
-/// What such an entry says of the session.
+/// The data of an entry that begins a joined session.
 fn joined(entry: Val<'_>) -> Option<Val<'_>> {
     let content = entry.get("data")?.get("content")?;
     content.get("relation").is_some().then_some(content)

@@ -1,4 +1,4 @@
-//! Takes joined sessions apart again.
+//! Splits joined sessions.
 
 use std::collections::VecDeque;
 
@@ -6,30 +6,30 @@ use super::{RecordFrames, begins_session, children, joined};
 use crate::framing::{Frame, FrameKind};
 use crate::tape::{Tape, Val};
 
-/// The records in a file, as they were before they were joined.
+/// The records in a file, as before they were joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SplitPart<'p> {
-    /// Bytes of the record that the others were joined to.
+    /// Bytes of the first record, which the others were joined to.
     First(&'p [u8]),
-    /// Bytes of a record that followed it; the number counts those.
+    /// Bytes of a record that followed the first record.
     Following {
-        /// Which of those that followed, from 0.
+        /// The number of the following record, from 0.
         number: usize,
-        /// What its source file was called, without its extension.
+        /// The name of the source file, without its extension.
         file: &'p str,
         /// The bytes.
         bytes: &'p [u8],
     },
-    /// A whole record that stood in a call.
+    /// A complete record that was inside a call.
     Nested {
-        /// What its source file was called, without its extension.
+        /// The name of the source file, without its extension.
         file: &'p str,
         /// The record.
         record: &'p str,
     },
 }
 
-/// Takes a joined record apart as it passes.
+/// Splits a joined record while it is copied.
 #[derive(Default)]
 pub struct Splitter {
     frames: RecordFrames,
@@ -38,19 +38,19 @@ pub struct Splitter {
 
 #[derive(Default)]
 struct SplitState {
-    /// What the records that follow are called.
+    /// The names of the records that follow.
     names: VecDeque<String>,
-    /// The record at hand is one that followed.
+    /// The current record is a following record.
     following: Option<(usize, String)>,
     begun: bool,
-    /// Something was joined.
+    /// A joined session was found.
     found: bool,
-    /// The record at hand has an entry that was written.
+    /// The current record has a written entry.
     has_entries: bool,
 }
 
 impl Splitter {
-    /// Takes the next bytes and shows what they were.
+    /// Reads the next bytes and shows the records in them.
     pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(SplitPart<'_>)) {
         let Self { frames, state } = self;
         frames.push(bytes, |frame, tape| state.frame(frame, tape, each));
@@ -62,7 +62,7 @@ impl Splitter {
         frames.finish(|frame, tape| state.frame(frame, tape, each));
     }
 
-    /// Whether anything was joined to the record, as far as it has passed.
+    /// Whether any session was joined to the record, as far as it was read.
     pub const fn has_found(&self) -> bool {
         self.state.found
     }
@@ -104,7 +104,7 @@ impl SplitState {
 
     fn next_record(&mut self) {
         self.has_entries = false;
-        // A record that nobody named belongs to the file of the one before it: some files hold several sessions.
+        // A record without a name belongs to the file of the record before it: some files hold several sessions.
         if std::mem::replace(&mut self.begun, true)
             && let Some(name) = self.names.pop_front()
         {
@@ -127,7 +127,7 @@ fn file_of(joined: Val<'_>) -> String {
     file.map_or_else(String::new, |file| file.decode().into_owned())
 }
 
-/// Finds the sessions in an entry: says where they stand, and shows each.
+/// Finds the sessions in an entry: reports their positions, and shows each session.
 fn take_out(
     entry: Val<'_>,
     cut: &mut dyn FnMut(std::ops::Range<usize>),
@@ -148,7 +148,7 @@ fn take_out(
     let Some(list) = entry.get("children").filter(|_| !sessions.is_empty()) else { return };
     match before {
         Some(before) => cut(before.span().end..list.span().end - 1),
-        // The list was made for them.
+        // The list was created for the sessions.
         None => cut(member_of(list)),
     }
     for session in sessions {
@@ -156,7 +156,7 @@ fn take_out(
     }
 }
 
-/// Where the member stands that has this list, with the comma before it, or after it if it is the first.
+/// The range of the member with this list, including the comma before it, or after it if it is the first.
 fn member_of(list: Val<'_>) -> std::ops::Range<usize> {
     let text = list.frame_text();
     let name = text[..list.span().start].rfind("\"children\"").unwrap_or(list.span().start);
@@ -170,14 +170,14 @@ fn member_of(list: Val<'_>) -> std::ops::Range<usize> {
     name..list.span().end + if comma > 0 { space + comma } else { 0 }
 }
 
-/// A session that stood in a call.
+/// A session inside a call.
 struct NestedRecord<'t> {
     told: Val<'t>,
     entries: Vec<Val<'t>>,
 }
 
 impl NestedRecord<'_> {
-    /// Shows the record that it was, and those that stood in it.
+    /// Shows the restored record, and the records nested in it.
     fn show(&self, each: &mut dyn FnMut(SplitPart<'_>)) {
         let Some(record) = self.told.get("record") else { return };
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! JSON as bytes: text that stays escaped, values that stay verbatim, and a writer that places the commas.
+//! JSON as bytes: text that stays escaped, values that stay verbatim, and a writer that inserts the commas.
 
 mod one_line;
 mod text;

@@ -9,7 +9,7 @@ use wide::{CmpLt as _, i8x16, u8x16};
 
 use crate::tape::block_mask;
 
-/// Where the first character that ends a line begins.
+/// The offset of the first line end.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     let (blocks, tail) = bytes.as_chunks::<64>();
     for (number, block) in blocks.iter().enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     if tail.is_empty() {
         return None;
     }
-    // The last 64 bytes overlap a block that is clean; fewer bytes are padded.
+    // The last 64 bytes overlap a block without line ends; shorter input is padded.
     if let Some(block) = bytes.last_chunk::<64>() {
         return if is_simple(block) { None } else { break_in(bytes, bytes.len() - 64, block) };
     }
@@ -34,7 +34,7 @@ pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
 /// Whether all bytes are ASCII and none is a control character. Almost all blocks are.
 #[inline]
 fn is_simple(block: &[u8; 64]) -> bool {
-    // Signed, bytes that are not ASCII are less than any that is.
+    // As signed numbers, non-ASCII bytes are less than all ASCII bytes.
     let space = i8x16::splat(0x20);
     let odd = |chunk: &[u8; 16]| i8x16::new(chunk.map(u8::cast_signed)).cmp_lt(space);
     let (chunks, _) = block.as_chunks::<16>();

@@ -1,7 +1,7 @@
-//! Text as it stands in JSON: strings stay escaped and values stay verbatim until someone needs more.
+//! Text in JSON: strings stay escaped and values stay verbatim until a caller decodes them.
 //!
 //! Copying JSON to JSON then costs a `memcpy` and cannot change a spelling: `\u00e9` stays `\u00e9`, `1.0` stays
-//! `1.0`, a lone surrogate passes untouched. Decoding is lazy and only for those who compare or measure.
+//! `1.0`, a lone surrogate passes unchanged. Decoding is lazy and only needed to compare or measure text.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,17 +15,17 @@ use crate::tape::{Limits, TapeBuf};
 pub struct Str<'a>(Cow<'a, str>);
 
 impl<'a> Str<'a> {
-    /// Wraps text that already is the inside of a JSON string.
+    /// Wraps text that is already the inside of a JSON string.
     pub const fn escaped(text: &'a str) -> Self {
         Self(Cow::Borrowed(text))
     }
 
-    /// Text that is escaped already, and owned.
+    /// Wraps owned text that is already escaped.
     pub(crate) const fn from_escaped(text: String) -> Str<'static> {
         Str(Cow::Owned(text))
     }
 
-    /// Escapes plain text; borrows when nothing needs escaping.
+    /// Escapes plain text; borrows if no character needs escaping.
     pub fn plain(text: &'a str) -> Self {
         if text.bytes().any(needs_escape) {
             let mut out = String::with_capacity(text.len() + 8);
@@ -36,12 +36,12 @@ impl<'a> Str<'a> {
         }
     }
 
-    /// Escapes owned plain text.
+    /// Escapes plain text into an owned string.
     pub fn from_plain(text: &str) -> Str<'static> {
         Str::plain(text).into_owned()
     }
 
-    /// The escaped text, ready to stand between quotes.
+    /// The escaped text, without quotes.
     pub fn as_escaped(&self) -> &str {
         &self.0
     }
@@ -56,18 +56,18 @@ impl<'a> Str<'a> {
         Cow::Owned(plain)
     }
 
-    /// Appends the plain text to `out`, for those who decode often and keep the memory.
+    /// Appends the plain text to `out`, for callers that reuse their buffer.
     pub fn decode_into(&self, out: &mut String) {
         unescape_into(&self.0, out);
     }
 
     /// Whether the plain text equals `plain`.
     pub fn is(&self, plain: &str) -> bool {
-        // An escape is longer than what it stands for: among equals in length there is none.
+        // An escape is longer than its plain text: a text of equal length has no escape.
         match self.0.len().cmp(&plain.len()) {
             Ordering::Less => false,
             Ordering::Equal => self.0 == plain && memchr::memchr(b'\\', plain.as_bytes()).is_none(),
-            // The longest escape has six bytes for one; what stands before the first one must be the same.
+            // The longest escape has six bytes for one; the text before the first escape must be equal.
             Ordering::Greater => {
                 self.0
                     .as_bytes()
@@ -81,17 +81,17 @@ impl<'a> Str<'a> {
         }
     }
 
-    /// Whether there is no text at all.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a later piece of the same text. A surrogate pair may be cut between the two.
+    /// Appends a later piece of the same text. A surrogate pair may be split between the two pieces.
     pub fn push(&mut self, more: &Str<'_>) {
         self.0.to_mut().push_str(&more.0);
     }
 
-    /// Whether this is a copy of its own.
+    /// Whether the text is an owned copy.
     pub(crate) fn is_owned(&self) -> bool {
         matches!(self.0, Cow::Owned(_))
     }
@@ -101,13 +101,13 @@ impl<'a> Str<'a> {
         Str(Cow::Borrowed(&self.0))
     }
 
-    /// A copy that owns its text.
+    /// The owned copy.
     pub fn into_owned(self) -> Str<'static> {
         Str(Cow::Owned(self.0.into_owned()))
     }
 }
 
-/// Text that already is the inside of a JSON string.
+/// Text that is already the inside of a JSON string.
 impl<'a> From<Cow<'a, str>> for Str<'a> {
     fn from(escaped: Cow<'a, str>) -> Self {
         Self(escaped)
@@ -120,7 +120,7 @@ impl std::fmt::Debug for Str<'_> {
     }
 }
 
-/// One JSON value, verbatim: spacing, key order and number spelling as the source wrote them.
+/// One JSON value, verbatim: whitespace, key order and number spelling as in the source.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw<'a>(Cow<'a, str>);
 
@@ -135,7 +135,7 @@ impl<'a> Raw<'a> {
         Raw(Cow::Owned(json))
     }
 
-    /// Adds text to a value that is a string.
+    /// Appends text to a string value.
     pub fn append(&mut self, text: &Str<'_>) {
         let json = self.0.to_mut();
         if json.pop().is_some() {
@@ -144,7 +144,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Scalars and empty containers in it; 1 if it is damaged.
+    /// The number of scalars and empty containers in the value; 1 if it is damaged.
     pub fn leaves(&self) -> u64 {
         TapeBuf::default().parse(&self.0, &Limits::default()).map_or(1, |tape| u64::from(tape.leaves()))
     }
@@ -154,12 +154,13 @@ impl<'a> Raw<'a> {
         &self.0
     }
 
-    /// The text, if it is a string. One quote goes at each end: an escaped one may stand beside it.
+    /// The text, if the value is a string. Exactly one quote is removed at each end: an escaped quote may be next to
+    /// it.
     pub fn text(&self) -> Option<Str<'_>> {
         self.0.strip_prefix('"')?.strip_suffix('"').map(Str::escaped)
     }
 
-    /// Whether this is a copy of its own.
+    /// Whether the value is an owned copy.
     pub(crate) fn is_owned(&self) -> bool {
         matches!(self.0, Cow::Owned(_))
     }
@@ -169,7 +170,7 @@ impl<'a> Raw<'a> {
         Raw(Cow::Borrowed(&self.0))
     }
 
-    /// A copy that owns its text.
+    /// The owned copy.
     pub fn into_owned(self) -> Raw<'static> {
         Raw(Cow::Owned(self.0.into_owned()))
     }
@@ -188,12 +189,12 @@ impl std::fmt::Debug for Raw<'_> {
     }
 }
 
-/// The last value seen of something that line after line repeats.
+/// The last value of a member that is repeated on every line.
 #[derive(Debug, Default)]
 pub struct Latest(String);
 
 impl Latest {
-    /// The value, if it is not the one we know.
+    /// The value, if it differs from the last value.
     pub fn changed<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
         let value = value.filter(|value| !same(value.as_escaped().as_bytes(), self.0.as_bytes()))?;
         self.0.clear();
@@ -234,7 +235,7 @@ pub fn escape_into(text: &str, out: &mut String) {
     escape_pieces(text, |piece| out.push_str(piece));
 }
 
-/// Hands out `text` as the inside of a JSON string, piece by piece and without a copy.
+/// Passes `text` as the inside of a JSON string to `out`, piece by piece and without a copy.
 #[inline]
 pub(crate) fn escape_pieces(text: &str, mut out: impl FnMut(&str)) {
     let mut clean_from = 0;
@@ -256,7 +257,7 @@ pub(crate) fn escape_pieces(text: &str, mut out: impl FnMut(&str)) {
     out(&text[clean_from..]);
 }
 
-/// The control characters.
+/// The escapes of the control characters.
 const ESCAPES: [&str; 32] = [
     "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b", "\\t",
     "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012", "\\u0013",
@@ -268,7 +269,8 @@ const fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Undoes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; a bad escape elsewhere is copied as it is.
+/// Decodes JSON escapes. Text from a [`crate::tape::Tape`] is well formed; an invalid escape in other text is copied
+/// unchanged.
 fn unescape_into(text: &str, out: &mut String) {
     let mut rest = text;
     out.reserve(text.len());
@@ -291,7 +293,8 @@ fn unescape_into(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Appends the first bytes of a text. A few are copied with those behind them, which costs less than to count them.
+/// Appends the first bytes of a text. A short piece is copied with the bytes after it, which is faster than an exact
+/// copy.
 #[inline]
 fn push_beginning(text: &str, bytes: usize, out: &mut String) {
     match text.get(..16) {
@@ -304,7 +307,8 @@ fn push_beginning(text: &str, bytes: usize, out: &mut String) {
     }
 }
 
-/// Where the next backslash stands. In text that has some they stand close together: a call for each would cost more.
+/// The offset of the next backslash. Backslashes tend to be close together, so a library call for each would cost
+/// more.
 #[inline]
 fn find_backslash(bytes: &[u8]) -> Option<usize> {
     let (chunks, _) = bytes.as_chunks::<16>();
@@ -324,7 +328,7 @@ fn find_backslash(bytes: &[u8]) -> Option<usize> {
     found.map(|at| seen + at)
 }
 
-/// Reads `uXXXX` (and the second half of a pair); returns the character and how many bytes of `tail` it took.
+/// Decodes `uXXXX` (and the second half of a pair); returns the character and the number of bytes of `tail` it used.
 fn unescape_unicode(tail: &str) -> (char, usize) {
     let hex = |at: usize| tail.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let Some(first) = hex(1) else { return ('u', 1) };
@@ -352,7 +356,7 @@ pub fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// Undoes [`base64`]; `None` if the text is not that.
+/// Decodes [`base64`]; `None` if the text is not valid base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     let digits = text.iter().rposition(|&byte| byte != b'=').map_or(0, |last| last + 1);
@@ -373,7 +377,7 @@ pub fn from_base64(text: &str) -> Option<Vec<u8>> {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Whether a text is a date and time as RFC 3339 writes them. Leap seconds pass; the 31st of February is not our business.
+/// Whether a text is an RFC 3339 date and time. Leap seconds pass; days are not checked against their month.
 pub fn is_rfc3339(text: &[u8]) -> bool {
     let Some((head, tail)) = text.split_first_chunk::<19>() else { return false };
     let (Some(minutes), [b':', s1 @ b'0'..=b'9', s2 @ b'0'..=b'9']) =
@@ -381,7 +385,7 @@ pub fn is_rfc3339(text: &[u8]) -> bool {
     else {
         return false;
     };
-    // The marks as they are, the digits wherever a digit is: all bytes are compared at once.
+    // Punctuation must match exactly and digits must be any digit: all bytes are compared at once.
     let minutes = u8x16::new(*minutes);
     let marks = minutes.cmp_eq(u8x16::new(*b"xxxx-xx-xxTxx:xx")).move_mask();
     let digits =

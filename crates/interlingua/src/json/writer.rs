@@ -1,17 +1,17 @@
-//! Writing JSON: commas are placed for you, escaped text is copied, large slices go straight through.
+//! Writing JSON: commas are inserted automatically, escaped text is copied, large slices are passed on directly.
 
 use std::borrow::Cow;
 
 use super::one_line::{append_one_line, find_break};
 use crate::json::{Raw, Str, base64, escape_pieces};
 
-/// Where bytes go. What is written to a `Vec` lies in it at once, so that it becomes the body of a response without a
-/// copy; anything else gets pieces of at most [`JsonWriter::BUFFER`] bytes, or larger ones unbuffered.
+/// The destination of output. Output to a `Vec` is written directly into it, so that it becomes the body of a response
+/// without a copy; any other output gets pieces of at most [`JsonWriter::BUFFER`] bytes, or larger pieces unbuffered.
 pub trait Output {
-    /// Takes the next bytes.
+    /// Writes the next bytes.
     fn write(&mut self, bytes: &[u8]);
 
-    /// The memory to write into, if that is all this is.
+    /// The memory to write into, if the output is only a buffer.
     fn memory(&mut self) -> Option<&mut Vec<u8>> {
         None
     }
@@ -30,13 +30,13 @@ impl Output for Vec<u8> {
 /// A JSON writer over a buffer.
 pub struct JsonWriter<'o> {
     buffer: &'o mut Vec<u8>,
-    /// How much the buffer takes before it is passed on.
+    /// The maximum size of the buffer before it is passed on.
     room: usize,
     comma: &'o mut bool,
     written: &'o mut u64,
     frame: &'o mut Option<OpenFrame>,
     kept: &'o mut KeptTail,
-    /// `None`: everything stays in the buffer.
+    /// `None`: all bytes stay in the buffer.
     out: Option<&'o mut dyn Output>,
 }
 
@@ -46,28 +46,28 @@ impl std::fmt::Debug for JsonWriter<'_> {
     }
 }
 
-/// What an [`JsonWriter`] remembers between calls.
+/// The state of a [`JsonWriter`] between calls.
 #[derive(Debug, Default)]
 pub struct JsonBuffer {
     buffer: Vec<u8>,
     comma: bool,
-    /// Bytes that are no longer in the buffer.
+    /// The number of bytes that are no longer in the buffer.
     written: u64,
     frame: Option<OpenFrame>,
     kept: KeptTail,
 }
 
-/// The end of the output that the writer may read again, wherever its bytes are by then.
+/// The end of the output that the writer may read again, even after its bytes were passed on.
 #[derive(Debug, Default)]
 struct KeptTail {
-    /// Where in the buffer the tail begins, or goes on behind `passed`. `None`: nothing is kept.
+    /// The start of the tail in the buffer, or of its continuation after `passed`. `None`: no tail is kept.
     start: Option<usize>,
-    /// A copy of the bytes of the tail that were passed on.
+    /// A copy of the tail's bytes that were passed on.
     passed: Vec<u8>,
 }
 
 impl KeptTail {
-    /// The buffer is passed on. The tail goes on at `next` of what follows.
+    /// Records that the buffer is passed on. The tail continues at `next` of the following buffer.
     #[inline]
     fn pass(&mut self, buffer: &[u8], next: usize) {
         if let Some(start) = &mut self.start {
@@ -82,17 +82,17 @@ impl KeptTail {
     }
 }
 
-/// A frame that has begun and not ended. A frame is one line, whatever the JSON values in it hold.
+/// An open frame. A frame is one line, regardless of the JSON values in it.
 #[derive(Clone, Copy, Debug)]
 struct OpenFrame {
-    /// Where in the buffer its bytes begin that may still hold line ends.
+    /// The start of the frame's bytes in the buffer that may still contain line ends.
     start: usize,
     /// The bytes before `start` end within the indentation of a value.
     in_indent: bool,
 }
 
 impl JsonBuffer {
-    /// A writer that writes into the memory of `out`; if it has none, it buffers here and spills.
+    /// A writer into the memory of `out`; without such memory, it buffers here and passes the buffer on when full.
     pub fn emit<'o>(&'o mut self, out: &'o mut dyn Output) -> JsonWriter<'o> {
         let Self { buffer, comma, written, frame, kept } = self;
         if out.memory().is_none() {
@@ -103,31 +103,31 @@ impl JsonBuffer {
         JsonWriter { buffer, room: usize::MAX, comma, written, frame, kept, out: None }
     }
 
-    /// A writer that keeps everything here.
+    /// A writer that keeps all output in this buffer.
     pub fn hold(&mut self) -> JsonWriter<'_> {
         let Self { buffer, comma, written, frame, kept } = self;
         JsonWriter { buffer, room: usize::MAX, comma, written, frame, kept, out: None }
     }
 
-    /// What has been held, as text.
+    /// The held output, as text.
     pub fn held(&self) -> &str {
         // Only `JsonWriter` writes here, and it writes slices of `str` and JSON punctuation.
         simdutf8::basic::from_utf8(&self.buffer).unwrap_or("")
     }
 
-    /// What has been held, to be written again or measured: nobody need look whether it is text.
+    /// The held output as bytes, to copy or measure it without a UTF-8 check.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Writes what has been held to `out`, which goes on where this stood.
+    /// Writes the held output to `out`, which continues from this state.
     pub fn pour(&mut self, out: &mut JsonWriter<'_>) {
         out.bytes(&self.buffer);
         *out.comma |= self.comma;
         self.clear();
     }
 
-    /// Moves all held bytes to `out`, with the tail that is kept. `out` continues the JSON value of this buffer.
+    /// Moves all held bytes to `out`, with the kept tail. `out` continues the JSON value of this buffer.
     pub(crate) fn move_to(&mut self, out: &mut JsonWriter<'_>) {
         let length = out.buffer.len();
         out.bytes(&self.buffer);
@@ -139,7 +139,7 @@ impl JsonBuffer {
         self.clear();
     }
 
-    /// Writes members that have been held into an object of `out`, if there are any, and forgets them.
+    /// Writes held members into an object of `out`, if there are any, and clears the buffer.
     pub(crate) fn pour_members(&mut self, out: &mut JsonWriter<'_>) {
         if !self.buffer.is_empty() {
             out.values(&self.buffer);
@@ -147,8 +147,7 @@ impl JsonBuffer {
         }
     }
 
-    /// Takes back the end of the object that was held last, so that members can be added to it; returns whether there
-    /// is one.
+    /// Removes the closing brace of the last held object, so that members can be added; returns whether there is one.
     pub(crate) fn reopen_object(&mut self) -> bool {
         let is_object = self.buffer.last() == Some(&b'}');
         if is_object {
@@ -158,18 +157,18 @@ impl JsonBuffer {
         is_object
     }
 
-    /// Cuts out so many bytes before the last ones that are kept.
+    /// Removes `cut` bytes before the last `kept` bytes.
     pub(crate) fn cut_before(&mut self, kept: usize, cut: usize) {
         let end = self.buffer.len().saturating_sub(kept);
         self.buffer.drain(end.saturating_sub(cut)..end);
     }
 
-    /// Whether a byte has been passed on.
+    /// Whether any byte has been passed on.
     pub(crate) const fn has_written(&self) -> bool {
         self.written > 0
     }
 
-    /// Forgets what has been held.
+    /// Clears the held output.
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.comma = false;
@@ -180,10 +179,10 @@ impl JsonBuffer {
 }
 
 impl JsonWriter<'_> {
-    /// How much is gathered before it is passed on.
+    /// The maximum size of the buffer before it is passed on.
     pub const BUFFER: usize = 64 << 10;
 
-    /// The same writer for a shorter time.
+    /// The same writer with a shorter lifetime.
     pub fn reborrow(&mut self) -> JsonWriter<'_> {
         let out: Option<&mut dyn Output> = match &mut self.out {
             Some(out) => Some(&mut **out),
@@ -193,7 +192,7 @@ impl JsonWriter<'_> {
         JsonWriter { buffer, room: *room, comma, written, frame, kept, out }
     }
 
-    /// The same writer, which passes nothing on: all bytes stay in the buffer until [`JsonWriter::pass_on_full`].
+    /// The same writer without passing output on: all bytes stay in the buffer until [`JsonWriter::pass_on_full`].
     pub(crate) fn without_spilling(&mut self) -> JsonWriter<'_> {
         JsonWriter { room: usize::MAX, ..self.reborrow() }
     }
@@ -206,14 +205,14 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// Keeps the bytes that follow readable, also after they are passed on.
+    /// Keeps the following bytes readable, even after they are passed on.
     #[inline]
     pub(crate) fn begin_tail(&mut self) {
         self.kept.passed.clear();
         self.kept.start = Some(self.buffer.len());
     }
 
-    /// Forgets the tail.
+    /// Drops the tail.
     pub(crate) fn forget_tail(&mut self) {
         self.kept.clear();
     }
@@ -225,7 +224,7 @@ impl JsonWriter<'_> {
         self.kept.passed.len() + self.buffer.len().saturating_sub(start)
     }
 
-    /// The bytes written since [`JsonWriter::begin_tail`]; none if they are not kept.
+    /// The bytes written since [`JsonWriter::begin_tail`]; empty if no tail is kept.
     pub(crate) fn tail(&self) -> Cow<'_, [u8]> {
         let Some(start) = self.kept.start else { return Cow::default() };
         let buffered = self.buffer.get(start..).unwrap_or_default();
@@ -235,7 +234,8 @@ impl JsonWriter<'_> {
         Cow::Owned([&self.kept.passed, buffered].concat())
     }
 
-    /// Replaces the bytes of the tail from `at` on. Bytes that were passed on are final: the new ones must begin with them.
+    /// Replaces the bytes of the tail from `at` on. Bytes that were passed on are final: the new bytes must begin with
+    /// them.
     pub(crate) fn replace_tail(&mut self, at: usize, bytes: &[u8]) {
         let Some(start) = self.kept.start else { return };
         let passed = self.kept.passed.len();
@@ -243,17 +243,17 @@ impl JsonWriter<'_> {
         self.bytes(bytes.get(passed.saturating_sub(at)..).unwrap_or_default());
     }
 
-    /// The bytes in the buffer: all of them, if this is [`JsonBuffer::hold`].
+    /// The bytes in the buffer: all output, if this is [`JsonBuffer::hold`].
     pub(crate) fn buffered(&self) -> &[u8] {
         self.buffer
     }
 
-    /// Takes back the last `count` bytes, which must still be in the buffer.
+    /// Removes the last `count` bytes, which must still be in the buffer.
     pub(crate) fn take_back(&mut self, count: usize) {
         self.buffer.truncate(self.buffer.len().saturating_sub(count));
     }
 
-    /// Begins to count. What lies in the caller's memory already is not counted.
+    /// Starts counting. Bytes already in the caller's memory are not counted.
     pub(crate) fn begin_push(&mut self) {
         *self.written = self.written.wrapping_sub(self.buffer.len() as u64);
         if let Some(frame) = self.frame {
@@ -264,13 +264,13 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// How many bytes were written in all, while a push goes on.
+    /// The total number of bytes written, during a push.
     #[inline]
     pub(crate) fn total(&self) -> u64 {
         self.written.wrapping_add(self.buffer.len() as u64)
     }
 
-    /// Passes on what is gathered, and counts what stays in the caller's memory.
+    /// Passes the buffer on, and counts the bytes that stay in the caller's memory.
     pub(crate) fn end_push(&mut self) {
         self.keep_to_one_line();
         if self.out.is_some() {
@@ -281,7 +281,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// Passes on what is gathered.
+    /// Passes the buffer on.
     #[cold]
     fn flush(&mut self) {
         self.keep_to_one_line();
@@ -296,7 +296,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// Takes line ends out of the open frame.
+    /// Removes line ends from the open frame.
     #[inline]
     fn keep_to_one_line(&mut self) {
         let Some(frame) = self.frame else { return };
@@ -308,7 +308,7 @@ impl JsonWriter<'_> {
         frame.start = self.buffer.len();
     }
 
-    /// Bytes as they are, without a comma.
+    /// Writes bytes unchanged, without a comma.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         if self.buffer.len() + bytes.len() > self.room {
@@ -355,7 +355,7 @@ impl JsonWriter<'_> {
         self.frame(text)
     }
 
-    /// Text as it is, without a comma. The next value starts afresh.
+    /// Writes text unchanged, without a comma. The next value starts without a comma, too.
     pub fn frame(&mut self, text: &str) -> &mut Self {
         self.bytes(text.as_bytes());
         *self.comma = false;
@@ -370,7 +370,7 @@ impl JsonWriter<'_> {
         *self.comma = true;
     }
 
-    /// A value follows through [`JsonWriter::bytes`].
+    /// Prepares for a value that follows through [`JsonWriter::bytes`].
     pub fn begin_raw(&mut self) {
         self.separate();
     }
@@ -408,7 +408,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// A member name that needs no escaping.
+    /// Writes a member name that needs no escaping.
     #[expect(
         clippy::inline_always,
         reason = "a name is known where it is written: its copy is then a few moves instead of a call"
@@ -425,7 +425,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// JSON as it is written out up to a value, such as `{"type":` or `"data":{"content":`.
+    /// Writes literal JSON up to a value, such as `{"type":` or `"data":{"content":`.
     #[expect(
         clippy::inline_always,
         reason = "the text is known where it is written: its copy is then a few moves instead of a call"
@@ -440,7 +440,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// JSON as it is written out up to the end of a value, such as `{"type":"user"`.
+    /// Writes literal JSON up to the end of a value, such as `{"type":"user"`.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn with_value(&mut self, json: &'static str) -> &mut Self {
@@ -449,7 +449,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// Passes on what is gathered if so many bytes more would be too many.
+    /// Passes the buffer on if the given number of bytes would not fit.
     #[inline]
     fn make_room(&mut self, bytes: usize) {
         if self.buffer.len() + bytes > self.room {
@@ -458,13 +458,13 @@ impl JsonWriter<'_> {
         self.buffer.reserve(bytes);
     }
 
-    /// A string value.
+    /// Writes a string value.
     #[inline]
     pub fn str(&mut self, text: &Str<'_>) -> &mut Self {
         self.literal(text.as_escaped())
     }
 
-    /// A string value that needs no escaping.
+    /// Writes a string value that needs no escaping.
     #[inline]
     pub fn literal(&mut self, text: &str) -> &mut Self {
         if text.len() > 256 {
@@ -482,14 +482,14 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// Begins a string that comes in pieces through [`JsonWriter::piece`].
+    /// Begins a string that follows in pieces through [`JsonWriter::piece`].
     pub fn open_string(&mut self) -> &mut Self {
         self.separate();
         self.bytes(b"\"");
         self
     }
 
-    /// A piece of an open string.
+    /// Writes a piece of an open string.
     #[inline]
     pub fn piece(&mut self, text: &Str<'_>) -> &mut Self {
         self.bytes(text.as_escaped().as_bytes());
@@ -503,18 +503,18 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// A piece of an open string, of plain text of any length, escaped on the way.
+    /// Writes a piece of an open string from plain text of any length, escaped piece by piece.
     pub(crate) fn plain_piece(&mut self, text: &str) -> &mut Self {
         escape_pieces(text, |piece| self.bytes(piece.as_bytes()));
         self
     }
 
-    /// A string value of plain text, of any length, escaped on the way.
+    /// Writes a string value from plain text of any length, escaped piece by piece.
     pub fn plain(&mut self, text: &str) -> &mut Self {
         self.open_string().plain_piece(text).close_string()
     }
 
-    /// A string value that says bytes, of any length, in base64.
+    /// Writes bytes of any length as a base64 string.
     pub fn base64(&mut self, bytes: &[u8]) -> &mut Self {
         self.open_string();
         // A multiple of three: only the last piece is padded.
@@ -524,12 +524,12 @@ impl JsonWriter<'_> {
         self.close_string()
     }
 
-    /// A JSON value inside a string: escaped once more.
+    /// Writes a JSON value inside a string: escaped once more.
     pub fn json_in_string(&mut self, json: &Raw<'_>) -> &mut Self {
         self.plain(json.as_str())
     }
 
-    /// Any value, verbatim.
+    /// Writes any value verbatim.
     #[inline]
     pub fn raw(&mut self, json: &Raw<'_>) -> &mut Self {
         self.separate();
@@ -537,17 +537,17 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// Values held elsewhere, with their commas.
+    /// Writes values held elsewhere, with their commas.
     pub fn values(&mut self, held: &[u8]) -> &mut Self {
         self.separate();
         self.bytes(held);
         self
     }
 
-    /// A whole number.
+    /// Writes an unsigned integer.
     pub fn u64(&mut self, number: u64) -> &mut Self {
         self.separate();
-        // Most are places in a list.
+        // Most numbers are list indexes.
         if number < 10 {
             self.bytes(&[b'0' + number as u8]);
             return self;
@@ -567,7 +567,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// A whole number that may be below zero.
+    /// Writes a signed integer.
     pub fn i64(&mut self, number: i64) -> &mut Self {
         if number < 0 {
             self.separate();
@@ -591,7 +591,7 @@ impl JsonWriter<'_> {
         self
     }
 
-    /// A string member, if there is one.
+    /// Writes a string member, if there is a value.
     #[inline]
     pub fn opt_str(&mut self, name: &str, text: Option<&Str<'_>>) -> &mut Self {
         match text {
@@ -600,7 +600,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// A member of any type, if there is one.
+    /// Writes a member of any type, if there is a value.
     pub fn opt_raw(&mut self, name: &str, json: Option<&Raw<'_>>) -> &mut Self {
         match json {
             Some(json) => self.key(name).raw(json),
@@ -608,7 +608,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// A number member, if there is one.
+    /// Writes a number member, if there is a value.
     #[inline]
     pub fn opt_u64(&mut self, name: &str, number: Option<u64>) -> &mut Self {
         match number {
@@ -617,7 +617,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    /// A boolean member, if there is one.
+    /// Writes a boolean member, if there is a value.
     pub fn opt_bool(&mut self, name: &str, value: Option<bool>) -> &mut Self {
         match value {
             Some(value) => self.key(name).bool(value),

@@ -1,4 +1,4 @@
-//! Counting what a target is told of a conversation: items that say something, of the sorts that it can say.
+//! Counts of the conversation in the target: items with content of the kinds the target supports.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -10,22 +10,22 @@ use crate::model::{Event, Field, Fields, ItemHead, ItemId, ItemKind, Of, OpaqueK
 #[derive(Debug, Default)]
 pub(super) struct ContentCounter {
     pub(super) counts: ContentCounts,
-    /// Open messages and thoughts that have said nothing yet: a line that only holds calls is no message to people.
+    /// Open messages and reasoning without content so far: a line that only holds calls does not count as a message.
     silent: HashMap<ItemId, Of, BuildHasherDefault<Identity>>,
-    /// Keys of the names of subagents of which items were left out.
+    /// Keys of the names of subagents whose items were left out.
     agents: HashSet<u128>,
 }
 
-/// The most subagents that are told apart.
+/// The maximum number of subagents that are counted.
 const MOST_AGENTS: usize = 65_536;
 
 impl ContentCounter {
-    /// How many subagents were left out.
+    /// The number of subagents with items left out.
     pub(super) fn agents(&self) -> u64 {
         self.agents.len() as u64
     }
 
-    /// The target has no place for this item.
+    /// Counts an item that the target has no place for.
     pub(super) fn left_out(&mut self, head: &ItemHead<'_>) {
         if let Some(agent) = &head.agent
             && self.agents.len() < MOST_AGENTS
@@ -34,7 +34,7 @@ impl ContentCounter {
         }
     }
 
-    /// The target is told this.
+    /// Counts an event passed to the target.
     #[inline]
     pub(super) fn told(&mut self, event: &Event<'_>, unsaid: &Fields, says: SaysTable) {
         match event {
@@ -59,7 +59,7 @@ impl ContentCounter {
             }
             Event::ItemCompleted(tail) if !self.silent.is_empty() => _ = self.silent.remove(&tail.id),
             Event::Error(_) => self.counts.failures += u64::from(!unsaid.has(Field::ErrorMessage)),
-            // All have said something, or it is no part of what people said and did.
+            // All open items have content, or the event is not part of the conversation.
             Event::ItemDelta(_)
             | Event::ItemCompleted(_)
             | Event::SessionStarted(_)
@@ -81,7 +81,7 @@ impl ContentCounter {
     }
 }
 
-/// Whether a part says something to people, and in this target.
+/// Whether a part has content for people that the target supports.
 fn says_something(of: Of, part: &Part<'_>, unsaid: &Fields, says: SaysTable) -> bool {
     let field = match part {
         Part::Text(text) if text.is_empty() => return false,
@@ -90,7 +90,7 @@ fn says_something(of: Of, part: &Part<'_>, unsaid: &Fields, says: SaysTable) -> 
         Part::Media(_) => of.media(),
         Part::Json(_) => of.json(),
         Part::Refusal(_) => Field::Refusal,
-        // Hidden thoughts are only for whom they come from; whoever says them to some may not say them here.
+        // Encrypted reasoning may only be returned to its issuer, so `Less` does not count as delivered.
         Part::Opaque(opaque) if opaque.kind == OpaqueKind::Encrypted => {
             return matches!(says(Field::Encrypted), Says::Exactly | Says::Emulated(_));
         }

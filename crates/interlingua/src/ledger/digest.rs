@@ -1,15 +1,15 @@
-//! Texts known by a key or a digest, where so many must be known that they cannot all be kept.
+//! Keys and digests of texts, for tables with too many texts to keep.
 //!
-//! Two texts with one key would count as one text, and the second would be gone. So no key here can be made to collide:
-//! a [`TextDigest`] is SHA-256, and a [`text_key`] depends on a secret of this run. The fast [`super::hash`] decides
-//! nothing alone: a table that uses it compares the text, too.
+//! Two texts with the same key would count as one text, and the second would be lost. So no key here can be made to
+//! collide: a [`TextDigest`] is SHA-256, and a [`text_key`] depends on a secret of this run. The fast [`super::hash`]
+//! is never sufficient alone: a table with that hash also compares the text.
 
 use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _, RandomState};
 use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
 
-/// Gathers bytes into a digest that is the same in every run, so ids that are written may be made of it.
+/// Hashes bytes into a digest that is the same in every run, so written ids may be derived from it.
 #[derive(Clone, Debug)]
 pub(crate) struct TextDigest(Sha256);
 
@@ -25,7 +25,7 @@ impl TextDigest {
         digest.end()
     }
 
-    /// A text and its length: where one ends and the next begins makes a difference.
+    /// Adds a text with its length: the boundary between two texts changes the digest.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
@@ -38,9 +38,10 @@ impl TextDigest {
     }
 }
 
-/// Gathers bytes into a key of this run: two `SipHash` values under the random key that `HashMap` has. Without that key
-/// nobody can make two texts collide, and by chance two of a billion texts do once in 10^20 runs. It costs a tenth of a
-/// digest. Keys differ from run to run, so none may be written; which texts are equal does not differ.
+/// Hashes bytes into a key of this run: two `SipHash` values under a random key, as in `HashMap`. Without the random
+/// key an attacker cannot make two texts collide, and by chance two of a billion texts collide once in 10^20 runs. A
+/// key costs a tenth of a digest. Keys differ from run to run, so they must not be written; equality of texts does not
+/// differ.
 #[derive(Clone, Debug)]
 pub(crate) struct TextKey([DefaultHasher; 2]);
 
@@ -57,19 +58,19 @@ impl Default for TextKey {
 }
 
 impl TextKey {
-    /// A piece of a text: where one ends and the next begins makes no difference.
+    /// Adds a piece of a text: the boundary between two pieces does not change the key.
     #[inline]
     pub(crate) fn piece(&mut self, bytes: &[u8]) {
         self.0.iter_mut().for_each(|half| half.write(bytes));
     }
 
-    /// One byte, such as a tag.
+    /// Adds a single byte, for example a tag.
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
         self.piece(&[byte]);
     }
 
-    /// A text and its length: where one ends and the next begins makes a difference.
+    /// Adds a text with its length: the boundary between two texts changes the key.
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.piece(&(bytes.len() as u64).to_le_bytes());

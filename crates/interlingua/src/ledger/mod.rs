@@ -1,10 +1,10 @@
-//! The ledger: what became of every leaf. Nothing is lost silently.
+//! The ledger: the fate of every leaf. Nothing is lost silently.
 //!
-//! A leaf is a scalar or an empty container. A reader claims what it understands for a [`Field`] of the model; when a
-//! frame is done the pipe hands what is left to the writer as a [`Leftover`], and the writer either keeps it or gives it up
-//! with a reason. What was claimed is *mapped* only if the target says that field, as the writer's table declares it
-//! ([`crate::model::Says`]), and the writer did not have to give up this very value. So for every run
-//! `leaves in = mapped + kept + lost`, and [`Report`] says which paths were kept and which were lost, and why.
+//! A leaf is a scalar or an empty container. A reader claims leaves for a [`Field`] of the model. When a frame is done,
+//! the pipe passes the unclaimed leaves to the writer as a [`Leftover`], and the writer either keeps them or books them
+//! as lost with a reason. A claimed leaf is *mapped* only if the target supports the field according to the writer's
+//! table ([`crate::model::Says`]), and the writer did not book this value as lost. So every run satisfies the equation
+//! `leaves in = mapped + kept + lost`. A [`Report`] lists the kept paths, and the lost paths with their reasons.
 
 mod content;
 mod digest;
@@ -28,25 +28,25 @@ pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
 pub use settle::{LineHoles, is_hole};
 pub(crate) use settle::{LineValue, LineValueSort, write_whole};
 
-/// Stands in a kept line for a value that has a place of its own in the model.
+/// The placeholder in a kept line for a value that has a field in the model.
 pub const HOLE: &str = "\"~\"";
 
-/// The book itself; lives in the pipe.
+/// The ledger of one run; owned by the pipe.
 #[derive(Debug)]
 pub struct Ledger {
-    /// What the target says, and what it does not.
+    /// The target's support table, and the fields without support.
     says: SaysTable,
     unsaid: Fields,
-    /// What it turned out not to say, beyond its table.
+    /// Fields that the target turned out not to support, beyond its table.
     given_up: Vec<(Field, Reason)>,
     framing: Framing,
-    /// The frame being read.
+    /// The current frame.
     frame: FramePlace,
     content: ContentCounter,
     read: u64,
     leaves: u64,
     mapped: u64,
-    /// Leaves among them that turned out to be lost.
+    /// Leaves counted as mapped that were booked as lost later.
     late: u64,
     kept: u64,
     lost: u64,
@@ -60,24 +60,24 @@ pub struct Ledger {
     verbatim: u64,
     next_item: u64,
     current: CurrentFrame,
-    /// Whether the target has given back a line.
+    /// Whether the target has restored a kept line.
     restores: bool,
-    /// The books of a rehearsal have no rows: no report is made from them.
+    /// The ledger of a rehearsal has no rows: no report is made from it.
     rehearsal: bool,
     names: Names,
     trace: Option<Vec<Leaf>>,
 }
 
-/// What is known of the frame being read, or of a piece of one.
+/// The state of the current frame, or of the current piece of a frame.
 #[derive(Debug, Default)]
 struct CurrentFrame {
-    /// Its rest has been kept or lost.
+    /// The unclaimed leaves of the frame have been kept or lost.
     settled: bool,
-    /// It has turned out to be of a foreign shape.
+    /// The frame has a foreign shape.
     foreign: bool,
-    /// The target has given back the very line that it was made from.
+    /// The target has restored the line that the frame was made from.
     restored: bool,
-    /// Holes in the kept lines in it.
+    /// The number of holes in the frame's kept lines.
     holes: u64,
 }
 
@@ -88,7 +88,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Empty books for a source that is cut like this and a target that says what the table declares.
+    /// An empty ledger for a source with this framing and a target with this support table.
     pub fn new(says: SaysTable, framing: Framing, trace: bool) -> Self {
         Self {
             says,
@@ -125,7 +125,7 @@ impl Ledger {
         Self { rehearsal: true, ..Self::default() }
     }
 
-    /// A frame begins, or one that is too large goes on with its next piece.
+    /// Starts a frame, or continues an oversized frame with its next piece.
     pub(crate) fn frame(&mut self, kind: FrameKind<'_>, goes_on: bool) {
         if !goes_on {
             self.frame = self.frame.next(kind);
@@ -133,13 +133,14 @@ impl Ledger {
         self.current = CurrentFrame::default();
     }
 
-    /// The target gives back the very line that the current frame was made from: it says everything that was read.
+    /// Records that the target restores the line that the current frame was made from, so every value read from it is
+    /// written.
     pub(crate) fn frame_restored(&mut self) {
         self.current.restored = true;
         if std::mem::replace(&mut self.restores, true) {
             return;
         }
-        // Tags of frames before this one, such as the head of a record, were said by nobody. Now they are.
+        // Tags of earlier frames, such as the head of a record, were booked as lost. Now they are mapped.
         let tags = self.lost_paths.remove_all(|row| row.field == Some(Field::Structure));
         self.lost -= tags;
         self.mapped += tags;
@@ -148,40 +149,40 @@ impl Ledger {
         }
     }
 
-    /// The frame was understood, unless its reader has said otherwise.
+    /// Counts the frame as read, unless its reader reported a foreign shape.
     pub(crate) fn frame_read(&mut self) {
         self.read += u64::from(!self.current.foreign);
     }
 
-    /// The number of the frame being read.
+    /// The number of the current frame.
     pub fn frame_number(&self) -> u64 {
         self.frame.number
     }
 
-    /// What people call it.
+    /// The name of the current frame for people.
     pub(crate) fn frame_name(&self) -> String {
         self.frame.name(self.framing)
     }
 
-    /// The target has no place for this item.
+    /// Counts an item that the target has no place for.
     #[cold]
     pub(crate) fn left_out(&mut self, head: &ItemHead<'_>) {
         self.content.left_out(head);
     }
 
-    /// The target is told this.
+    /// Counts an event passed to the target.
     #[inline]
     pub(crate) fn told(&mut self, event: &Event<'_>) {
         self.content.told(event, &self.unsaid, self.says);
     }
 
-    /// A fresh item number.
+    /// A new item number.
     pub fn next_item(&mut self) -> ItemId {
         self.next_item += 1;
         ItemId(self.next_item)
     }
 
-    /// From now on the target says nothing of that field, whatever its table hoped.
+    /// Marks a field as unsupported from now on, regardless of the support table.
     pub(crate) fn cannot_say(&mut self, field: Field, reason: Reason) {
         if !self.unsaid.has(field) {
             self.unsaid.add(field);
@@ -189,15 +190,15 @@ impl Ledger {
         }
     }
 
-    /// Leaves of an earlier frame that were mapped, and now the target cannot say them after all.
+    /// Books mapped leaves of an earlier frame as lost, because the target could not write them after all.
     pub(crate) fn lose_late(&mut self, field: Field, reason: Reason, leaves: u64, bytes: u64) {
-        // What the target never says is lost when its frame ends.
+        // Leaves of unsupported fields are booked as lost at the end of their frame.
         if self.unsaid.has(field) {
             return;
         }
         self.late += leaves;
         let path = field.word();
-        // Where it stood is not known any more, and this frame is another.
+        // The original place is no longer known, and the current frame is a different one.
         let row = Booking { reason, field: Some(field), leaves, bytes, frame: FramePlace::default() };
         self.lost_paths.add(PathNumber::of_field(field), row, || path.to_owned());
         if let Some(trace) = &mut self.trace {
@@ -206,7 +207,7 @@ impl Ledger {
         }
     }
 
-    /// Not a byte was written: whatever the table says, nothing was said.
+    /// Books all leaves as lost because the output is empty, regardless of the support table.
     pub(crate) fn nothing_written(&mut self) {
         let late = std::mem::take(&mut self.late).min(self.mapped);
         self.lost += late;
@@ -221,7 +222,7 @@ impl Ledger {
         }
     }
 
-    /// Something was emulated, repaired or guessed.
+    /// Adds a remark about an emulated, repaired or guessed value.
     pub fn note(&mut self, what: &'static str) {
         match self.notes.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,
@@ -229,13 +230,13 @@ impl Ledger {
         }
     }
 
-    /// A line is kept whole because filling its holes would not give its bytes back.
+    /// Counts a line that is kept whole because filling its holes would not restore its bytes.
     pub(crate) fn kept_verbatim(&mut self) {
         self.verbatim += 1;
         self.note("source lines kept whole beside the values read from them");
     }
 
-    /// Something is wrong with the input. The first hundred are kept.
+    /// Adds a problem of the input. The first hundred problems are kept.
     pub fn problem(&mut self, problem: Problem) {
         self.current.foreign |= problem.code == Code::UnknownShape;
         self.errors += u64::from(problem.code.severity() == Severity::Error);
@@ -277,38 +278,38 @@ impl Ledger {
     }
 }
 
-/// What nobody claimed. A writer keeps it or loses it; one that does neither has lost it.
+/// Unclaimed input. A writer keeps or loses it; without either, it counts as lost.
 #[derive(Debug)]
 pub struct Leftover<'t> {
-    /// The dialect whose words these are.
+    /// The dialect of the leftover.
     pub owner: &'t str,
-    /// What there is.
+    /// The leftover itself.
     pub body: LeftoverBody<'t>,
-    /// What stands before and after a frame, if that is more than its own space.
+    /// The bytes before and after a frame, if they are more than its own whitespace.
     pub around: (&'t str, &'t str),
 }
 
-/// What there is to keep.
+/// The content of a leftover.
 #[derive(Clone, Copy, Debug)]
 pub enum LeftoverBody<'t> {
-    /// The frame just read; what its reader took is no longer in it.
+    /// The frame just read; its reader's claims are marked in the tape.
     Frame(&'t Tape<'t>),
-    /// A line that another dialect kept earlier, with holes where the model has the values.
+    /// A line that an earlier conversion from another dialect kept, with holes for the values in the model.
     Kept {
-        /// The line.
+        /// The kept line.
         line: Val<'t>,
-        /// The spacing that stood before and after it.
+        /// The whitespace before and after the line.
         space: (&'t str, &'t str),
     },
-    /// A frame, or a piece of one, that is not a document we read. Counts as one leaf.
+    /// A frame, or a piece of a frame, that is not a readable document. Counts as one leaf.
     Unparsed {
-        /// Its bytes.
+        /// The bytes.
         bytes: &'t [u8],
-        /// What is wrong with it: a code's name, or `blank`, `bom`.
+        /// The problem: the name of a code, or `blank`, `bom`.
         why: &'static str,
-        /// The frame goes on in the next piece.
+        /// The frame continues in the next piece.
         more: bool,
     },
-    /// The source does not end with a newline. No leaf, but needed to give the same bytes back.
+    /// The source does not end with a newline. Not a leaf, but needed to restore the exact bytes.
     NoFinalNewline,
 }

@@ -1,5 +1,5 @@
-//! Where in a frame a leaf stands: a number for each distinct path, found while the frame is walked. Paths have the same
-//! number only if all their names are the same texts. Bounded, whatever names a frame makes up.
+//! The paths of leaves in a frame: a number for each distinct path, found in one walk over the frame. Two paths have
+//! the same number only if all their names are equal. The table is bounded, regardless of the names in a frame.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -9,27 +9,27 @@ use super::text_key;
 use crate::json::same;
 use crate::tape::{Name, Val};
 
-/// The containers around a value, and all paths that were met. Containers are found when the path is asked for: most
-/// values are mapped, and nobody asks.
+/// The containers around a value, and all paths seen so far. Containers are resolved only on request: most values are
+/// mapped and their path is never needed.
 #[derive(Debug)]
 pub(super) struct Names {
     around: Vec<Container>,
-    /// The number of the first value that has not been passed.
+    /// The number of the first value not visited yet.
     next: u32,
     nodes: Vec<PathNode>,
-    /// The first node of each parent and hash of a name.
+    /// The first node for each parent and name hash.
     by_hash: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// Nodes whose parent has another of the same hash, and nodes of long names, by the key of the name.
+    /// Nodes whose parent has an earlier node with the same hash, and nodes with long names, by the key of the name.
     others: HashMap<(u32, u128), u32>,
-    /// The bytes of all names.
+    /// The total size of all names in bytes.
     bytes: usize,
-    /// The path that was met last.
+    /// The last path returned.
     last: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Container {
-    /// The number of the value after it.
+    /// The number of the value after the container.
     end: u32,
     path: PathNumber,
 }
@@ -38,9 +38,9 @@ struct Container {
 #[derive(Debug)]
 struct PathNode {
     parent: u32,
-    /// Of an element of a list there is none.
+    /// The member name; `None` for an element of a list.
     name: Option<Box<str>>,
-    /// The path that followed it when it was met last: lines of one form repeat all of them in the same order.
+    /// The path after the last occurrence of this node: lines of the same form repeat their paths in order.
     next: u32,
 }
 
@@ -60,19 +60,18 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The most names, and their most bytes. What is beyond has no path of its own.
+    /// The limits on the number of names and their total size. Names beyond the limits have no path of their own.
     const MOST: usize = 1 << 14;
     const MOST_BYTES: usize = 1 << 20;
 
-    /// Begins with that document.
+    /// Starts a new document.
     pub(super) fn begin(&mut self, root: Val<'_>) {
         self.around.clear();
         self.next = root.number();
         self.last = 0;
     }
 
-    /// Goes on to a value of the document, which stands behind all those before, and returns its path. Each value is
-    /// passed once at most.
+    /// Advances to a later value of the document and returns its path. Each value is visited at most once.
     #[inline]
     pub(super) fn path_of(&mut self, value: Val<'_>) -> PathNumber {
         let place = value.number();
@@ -92,7 +91,7 @@ impl Names {
         self.child(value)
     }
 
-    /// Leaves the containers that end before the value of that number.
+    /// Leaves the containers that end before the value with the given number.
     fn leave(&mut self, next: u32) {
         while self.around.pop_if(|container| container.end <= next).is_some() {}
     }
@@ -100,7 +99,7 @@ impl Names {
     /// The path of a value in the innermost container.
     #[inline]
     fn child(&mut self, value: Val<'_>) -> PathNumber {
-        // The document itself, whatever it is called where it stands.
+        // The document itself, regardless of its name in an enclosing document.
         let Some(container) = self.around.last() else { return PathNumber::DOCUMENT };
         let PathNumber(parent) = container.path;
         let name = value.name();
@@ -123,7 +122,7 @@ impl Names {
             return PathNumber::OTHERS;
         }
         let new = self.nodes.len() as u32;
-        // No two pairs give the same.
+        // Distinct pairs have distinct keys.
         let key = (u64::from(parent) << 32 | u64::from(name.hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let is_short = text.is_none_or(|text| text.len() <= LONGEST_NAME);
         let first = self.by_hash.get(&key).copied().filter(|_| is_short);
@@ -132,7 +131,7 @@ impl Names {
                 Some(first)
             }
             None if is_short => None,
-            // Another name has that hash. Nobody can make two names share a key.
+            // A different name has the same hash. Two names cannot be made to share a text key.
             _ => self.others.get(&(parent, text_key(text.unwrap_or_default()))).copied(),
         };
         let path = match known {
@@ -201,7 +200,7 @@ fn is_named(node: &PathNode, text: Option<&str>) -> bool {
     }
 }
 
-/// As much of a name as a path shows.
+/// The part of a name that a path shows.
 fn shown(name: &str) -> &str {
     if name.len() <= LONGEST_NAME {
         return name;
@@ -210,7 +209,7 @@ fn shown(name: &str) -> &str {
     name.get(..end.unwrap_or(0)).unwrap_or(name)
 }
 
-/// The most bytes of a path: names may be long and deep, and a report holds thousands of them.
+/// The maximum length of a path in bytes: names may be long and deep, and a report holds thousands of paths.
 const LONGEST_PATH: usize = 1000;
-/// Longer names are told apart by their keys. It is one more than a path shows.
+/// Longer names are compared by their keys. The limit is one byte more than a path shows.
 const LONGEST_NAME: usize = LONGEST_PATH + 1;

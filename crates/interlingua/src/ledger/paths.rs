@@ -1,4 +1,4 @@
-//! What was counted at each path. Bounded, whatever names a frame makes up.
+//! The counts at each path. Bounded, regardless of the names in a frame.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -7,7 +7,7 @@ use super::{Reason, Row};
 use crate::framing::FramePlace;
 use crate::model::Field;
 
-/// The number of a path, or of words in brackets that stand for one.
+/// The number of a path, or of a placeholder in brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PathNumber(pub(super) u32);
 
@@ -20,7 +20,7 @@ impl PathNumber {
     pub(super) const BLANK: Self = Self(u32::MAX - 4);
     pub(super) const MARK: Self = Self(u32::MAX - 5);
 
-    /// A value of that field, wherever it stood.
+    /// A value of the field at an unknown path.
     pub(super) const fn of_field(field: Field) -> Self {
         Self(u32::MAX - 256 - field as u32)
     }
@@ -30,7 +30,7 @@ impl PathNumber {
     }
 }
 
-/// What is added to a row.
+/// An addition to a row.
 #[derive(Clone, Copy)]
 pub(super) struct Booking {
     pub(super) reason: Reason,
@@ -41,20 +41,20 @@ pub(super) struct Booking {
 }
 
 impl Booking {
-    /// Tells the rows of one path apart. It is never zero.
+    /// A number that distinguishes the rows of one path. It is never zero.
     #[inline]
     fn mark(&self) -> u32 {
         1 + self.reason as u32 + (self.field.map_or(0, |field| u32::from(field as u8) + 1) << 8)
     }
 }
 
-/// Paths with their counts. Bounded: past [`Paths::MOST`] distinct ones the rest is counted together.
+/// Paths with their counts. Bounded: beyond [`Paths::MOST`] distinct paths, further paths are counted together.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     rows: Vec<Row>,
-    /// The first row of each path, with its mark; a mark of zero has no row.
+    /// The first row of each path, with its mark; a mark of zero means no row.
     first: Vec<(u32, u32)>,
-    /// The other rows, by path and mark.
+    /// The further rows, by path and mark.
     others: HashMap<(u32, u32), u32>,
 }
 
@@ -81,10 +81,11 @@ impl Paths {
         let mark = row.mark();
         let mut known = self.others.get(&(path.0, mark)).copied();
         if known.is_none() {
-            // Words in brackets are no path; there are few, and each says something of its own.
+            // Placeholders in brackets are not paths; there are few, and each has its own meaning.
             let is_beyond = path.is_path() && self.rows.len() >= Self::MOST;
             let path = if is_beyond { PathNumber::OTHERS } else { path };
-            // Not all together: what was lost of the conversation must not pass for bookkeeping.
+            // Further paths are still split by reason and field: a loss of conversation must not look like
+            // bookkeeping.
             known = self.others.get(&(path.0, mark)).copied();
             if known.is_none() {
                 let new = self.rows.len() as u32;
@@ -118,7 +119,7 @@ impl Paths {
         }
     }
 
-    /// Empties rows; returns how many leaves they counted.
+    /// Empties the matching rows; returns the number of leaves they counted.
     pub(super) fn remove_all(&mut self, which: impl Fn(&Row) -> bool) -> u64 {
         let mut leaves = 0;
         for row in self.rows.iter_mut().filter(|row| which(row)) {
@@ -137,7 +138,7 @@ impl Paths {
         }
         rows.sort_by(|a, b| {
             let names = a.path.cmp(&b.path).then(a.reason.cmp(&b.reason));
-            // One path may stand for several fields: the one seen first comes first.
+            // One path may have several fields: the field seen first comes first.
             let seen = a.first.number.cmp(&b.first.number).then(a.field.cmp(&b.field));
             b.count.cmp(&a.count).then(names).then(seen)
         });
@@ -145,7 +146,7 @@ impl Paths {
     }
 }
 
-/// Keys are hashes already.
+/// A hasher for keys that are already hashes.
 #[derive(Default)]
 pub(crate) struct Identity(u64);
 
@@ -163,12 +164,12 @@ impl Hasher for Identity {
     }
 }
 
-/// A fast hash for the tables of this process. Texts that share it are easily made, so it decides nothing alone: where two
-/// texts must be told apart, they are compared, or their [`text_key`] is.
+/// A fast hash for the tables of this process. Collisions are easy to construct, so the hash is never sufficient
+/// alone: where two texts must be distinguished, the texts or their [`text_key`] are compared.
 #[inline]
 pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mut state = seed ^ (bytes.len() as u64).wrapping_mul(K);
-    // The last word overlaps the one before it, so that no length needs a loop over bytes.
+    // The last word overlaps the word before it, so that no length needs a loop over bytes.
     if let Some(last) = bytes.last_chunk::<8>() {
         let mut rest = bytes;
         while let Some((word, tail)) = rest.split_first_chunk::<8>() {

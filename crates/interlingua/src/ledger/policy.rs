@@ -1,17 +1,17 @@
-//! What to do about a loss: let it pass, say it, or fail.
+//! The action for each loss: allow, warn or fail.
 
 use super::{Reason, Report, Row};
 use crate::model::{Field, Group};
 
-/// What to do about a loss.
+/// The action for a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossRule {
-    /// Nothing.
+    /// No action.
     Allow,
-    /// Say it.
+    /// A warning.
     #[default]
     Warn,
-    /// Fail.
+    /// A failure.
     Fail,
 }
 
@@ -30,21 +30,21 @@ impl LossRule {
     }
 }
 
-/// What a rule of a policy is about, the most special first.
+/// The subject of a policy's rule, the most specific first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LossCode {
-    /// One value of the model, such as `request/seed`.
+    /// One field of the model, such as `request/seed`.
     Field(Field),
-    /// All values of a sort, such as `settings`.
+    /// All fields of a group, such as `settings`.
     Group(Group),
-    /// All losses for a reason, such as `refused`.
+    /// All losses with a reason, such as `refused`.
     Reason(Reason),
     /// All losses.
     All,
 }
 
-/// What to do about each sort of loss. The most special rule counts: one about a field before one about its group, that
-/// before one about the reason, and that before one about all. Of two about the same, the later one counts.
+/// The actions for losses. The most specific rule wins: a rule for a field before a rule for its group, before a rule
+/// for the reason, before a rule for all losses. Of two rules for the same subject, the later one wins.
 ///
 /// ```
 /// use interlingua::ledger::{LossPolicy, LossRule};
@@ -58,12 +58,12 @@ pub struct LossPolicy {
     rules: Vec<(LossCode, LossRule)>,
 }
 
-/// Why a policy cannot be understood.
+/// An error in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
-    /// There is no loss of that name.
+    /// No loss has this name.
     UnknownCode(String),
-    /// It is none of `allow`, `warn` and `fail`.
+    /// The rule is none of `allow`, `warn` and `fail`.
     UnknownRule(String),
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Display for PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl LossPolicy {
-    /// Every loss fails.
+    /// A policy under which every loss fails.
     pub fn strict() -> Self {
         Self { rules: vec![(LossCode::All, LossRule::Fail)] }
     }
@@ -108,14 +108,14 @@ impl LossPolicy {
         Ok(())
     }
 
-    /// Adds the rules of another policy, which count before these.
+    /// Adds the rules of another policy, which take precedence.
     #[must_use]
     pub fn and(mut self, later: Self) -> Self {
         self.rules.extend(later.rules);
         self
     }
 
-    /// What to do about a row of a report.
+    /// The action for a row of a report.
     pub fn rule_for(&self, row: &Row) -> LossRule {
         let is_about = |code: &LossCode| match code {
             LossCode::Field(field) => row.field == Some(*field),

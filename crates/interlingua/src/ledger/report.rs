@@ -1,28 +1,28 @@
-//! What a run is told in: the counts, the paths that were kept or lost, and why. Plain data for whoever prints it; it
-//! books nothing itself.
+//! The report of a run: the counts, the kept and lost paths, and the reasons. Plain data for printing; the report
+//! itself books nothing.
 
 use crate::error::Problem;
 use crate::framing::{FramePlace, Framing};
 use crate::model::Field;
 
-/// Why something was lost on the way to a target.
+/// The reason for a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// The target has no place for it.
+    /// The target has no field for the value.
     NoSlot,
-    /// The target says something close, but less.
+    /// The target has a similar but less precise value.
     Narrowed,
-    /// Several things became one.
+    /// Several values became one value.
     Merged,
-    /// The target says it another way already.
+    /// The target already holds the same information in a different form.
     Redundant,
-    /// It belongs to another provider and must not be sent on.
+    /// The value belongs to another provider and must not be sent on.
     Foreign,
-    /// The target would refuse it.
+    /// The target would refuse the value.
     Refused,
-    /// The source itself is damaged there.
+    /// The source is damaged at this place.
     Invalid,
-    /// The source itself gave it up: a turn that was rewound, a branch that was left, a version that was replaced.
+    /// The source itself abandoned the item: a rewound turn, a left branch, a replaced version.
     Abandoned,
 }
 
@@ -57,90 +57,90 @@ impl Reason {
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// How the input was cut: places have their names from it.
+    /// The framing of the input, which determines the names of places.
     pub framing: Framing,
-    /// Frames in the input.
+    /// The number of frames in the input.
     pub frames: u64,
-    /// What the target was told.
+    /// The content passed to the target.
     pub content: ContentCounts,
-    /// Subagents of which items were left out because the target has no place for them.
+    /// The number of subagents with items left out because the target has no place for them.
     pub agents: u64,
-    /// Frames that were understood: neither blank nor damaged nor of a foreign shape.
+    /// The number of frames that were understood: neither blank nor damaged nor of a foreign shape.
     pub read: u64,
-    /// Leaves read.
+    /// The number of leaves read.
     pub leaves: u64,
-    /// Leaves expressed in the target's own terms.
+    /// The number of leaves written in the target's own terms.
     pub mapped: u64,
-    /// Leaves carried along verbatim.
+    /// The number of leaves kept verbatim.
     pub kept: u64,
-    /// Leaves that found no place.
+    /// The number of leaves lost.
     pub lost: u64,
     /// Kept paths, most frequent first.
     pub kept_paths: Vec<Row>,
     /// Lost paths, most frequent first.
     pub lost_paths: Vec<Row>,
-    /// What was emulated, repaired or guessed, with counts.
+    /// Emulated, repaired or guessed values, with counts.
     pub notes: Vec<(&'static str, u64)>,
-    /// What is wrong with the input.
+    /// Problems of the input.
     pub problems: Vec<Problem>,
-    /// Problems beyond those listed.
+    /// The number of problems beyond those listed.
     pub more_problems: u64,
-    /// How many of all problems are [errors](crate::error::Severity::Error).
+    /// The number of problems that are [errors](crate::error::Severity::Error).
     pub errors: u64,
-    /// How many of all problems are damage: bytes that could not be read.
+    /// The number of problems that are damage: bytes that could not be read.
     pub damaged: u64,
-    /// Source lines that a record keeps whole, beside the values read from them: filling the holes of such a line would
-    /// not have given its bytes back. Each is a defect of a reader or of a log writer, and no loss.
+    /// The number of source lines that a record keeps whole, beside the values read from them, because filling the
+    /// holes would not restore their bytes. Each is a defect of a reader or of a log writer, but not a loss.
     pub verbatim: u64,
-    /// What became of each leaf, if [`crate::dialects::Options::trace`] asked for it.
+    /// The fate of each leaf, if requested with [`crate::dialects::Options::trace`].
     pub trace: Vec<Leaf>,
 }
 
-/// What the target was told, and can say: of a conversation, or of its failure.
+/// Counts of the content that was passed to the target and that the target supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContentCounts {
-    /// Messages with words or media.
+    /// Messages with text or media.
     pub messages: u64,
-    /// Reasoning with words, or hidden where the target says it.
+    /// Reasoning with text, or encrypted reasoning that the target supports.
     pub reasoning: u64,
-    /// Calls of tools.
+    /// Tool calls.
     pub calls: u64,
-    /// Their results.
+    /// Tool results.
     pub results: u64,
     /// Errors of a model or a server.
     pub failures: u64,
 }
 
 impl ContentCounts {
-    /// Whether there is nothing.
+    /// Whether all counts are zero.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One leaf, or a value that was claimed as a whole, and what became of it.
+/// One leaf, or a value claimed as a whole, with its fate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
-    /// The frame, from 1.
+    /// The number of the frame, from 1.
     pub frame: u64,
-    /// Where in the frame; `None` for a loss that a writer found only later.
+    /// The position in the frame; `None` for a loss that a writer found later.
     pub span: Option<std::ops::Range<usize>>,
-    /// Leaves in it.
+    /// The number of leaves in the value.
     pub count: u64,
-    /// The field it was claimed for.
+    /// The field the value was claimed for.
     pub field: Option<Field>,
-    /// Its fate.
+    /// The fate of the value.
     pub fate: Fate,
 }
 
-/// What became of a leaf.
+/// The fate of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The target says it.
+    /// The target holds the value.
     Mapped,
-    /// The target carries it along verbatim.
+    /// The target keeps the value verbatim.
     Kept,
-    /// It found no place.
+    /// The target has no place for the value.
     Lost(Reason),
 }
 
@@ -150,7 +150,7 @@ impl Report {
         self.leaves == self.mapped + self.kept + self.lost
     }
 
-    /// Whether anything could not be read as what it claims to be.
+    /// Whether any input was damaged.
     pub fn is_damaged(&self) -> bool {
         self.damaged > 0
     }
@@ -159,16 +159,16 @@ impl Report {
 /// One path in a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Where, with `[]` for any index.
+    /// The path, with `[]` for any index.
     pub path: String,
-    /// Why; `None` for kept paths.
+    /// The reason; `None` for kept paths.
     pub reason: Option<Reason>,
-    /// What it would have been in the model, if someone understood it.
+    /// The field of the model, if a reader claimed the value.
     pub field: Option<Field>,
-    /// Leaves.
+    /// The number of leaves.
     pub count: u64,
-    /// Bytes of them.
+    /// The size of the leaves in bytes.
     pub bytes: u64,
-    /// The first frame it was seen in.
+    /// The first frame with this path.
     pub first: FramePlace,
 }

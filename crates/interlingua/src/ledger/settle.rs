@@ -1,5 +1,5 @@
-//! Settling a frame: one walk over its tape books every leaf, and a line is kept with its holes in the same walk. It
-//! decides no meaning: what is mapped follows from the claims and from the writer's table.
+//! Settling a frame: one walk over its tape books every leaf and finds the holes of a kept line. Settling does not
+//! interpret values: the mapped leaves follow from the claims and from the writer's table.
 
 use super::paths::{Booking, PathNumber};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
@@ -8,8 +8,8 @@ use crate::model::{Field, Says};
 use crate::tape::{Claim, Kind, Val, Visited};
 
 impl<'t> Leftover<'t> {
-    /// The spacing around the document, such as the carriage return of a foreign line end. Of documents that were cut it
-    /// has the brackets and commas between the pieces, too.
+    /// The whitespace around the document, such as the carriage return of a foreign line end. For documents that were
+    /// cut, it includes the brackets and commas between the pieces.
     pub fn space(&self) -> (&'t str, &'t str) {
         match self.body {
             LeftoverBody::Frame(tape) => {
@@ -23,7 +23,8 @@ impl<'t> Leftover<'t> {
         }
     }
 
-    /// Books the line as kept, with a hole for each value that the target says elsewhere. [`LineHoles::write`] writes it.
+    /// Books the line as kept, with a hole for each value that the target writes elsewhere. [`LineHoles::write`]
+    /// writes the line.
     pub fn keep(self, ledger: &mut Ledger, holes: &mut LineHoles) {
         holes.values.clear();
         holes.count = 0;
@@ -36,25 +37,25 @@ impl<'t> Leftover<'t> {
         }
     }
 
-    /// Counts everything as kept, for a target that has put it somewhere itself.
+    /// Counts the whole leftover as kept, for a target that has stored it itself.
     pub fn mark_kept(self, ledger: &mut Ledger) {
         ledger.settle(self.body, None, &mut Unwatched);
     }
 
-    /// Gives everything up for one reason.
+    /// Books the whole leftover as lost, with one reason.
     pub fn lose(self, ledger: &mut Ledger, reason: Reason) {
         ledger.settle(self.body, Some(reason), &mut Unwatched);
     }
 }
 
 impl Ledger {
-    /// Whether the rest of the current frame has been kept or lost.
+    /// Whether the unclaimed leaves of the current frame have been kept or lost.
     pub(crate) fn is_settled(&self) -> bool {
         self.current.settled
     }
 
-    /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed one is mapped if the
-    /// target says it; any other is kept (`None`) or lost.
+    /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed value is mapped if
+    /// the target supports its field; an unclaimed value is kept (`None`) or lost.
     fn settle(&mut self, body: LeftoverBody<'_>, reason: Option<Reason>, watcher: &mut impl Watcher) {
         let frame = self.frame;
         let root = match body {
@@ -79,7 +80,7 @@ impl Ledger {
                     Some(_) => (&mut self.lost_paths, &mut self.lost),
                 };
                 *count += 1;
-                // What was never meant to say anything is no damage.
+                // Blank lines and byte order marks are not damage.
                 let (number, path) = match why {
                     "blank" => (PathNumber::BLANK, "(blank)"),
                     "bom" => (PathNumber::MARK, "(byte order mark)"),
@@ -106,8 +107,9 @@ impl Ledger {
             return line.claim(Claim::Placed);
         }
         let holes = std::mem::take(&mut self.current.holes);
-        // A tag says what the values beside it are, a hole that one of them has another place. Where the target says
-        // none of them, it says neither; unless it gives lines back, for then it says all that they were read as.
+        // A tag describes the values beside it, and a hole refers to a value with its own place. If the target holds
+        // none of those values, tags and holes are lost with them; unless the target restores lines, which contain all
+        // values read from them.
         if structure + holes == 0 || self.mapped > mapped_before || self.restores {
             self.mapped += holes;
             if self.trace.is_some() {
@@ -136,7 +138,7 @@ impl Ledger {
         }
     }
 
-    /// Books the tags of a document, whose fate is that of what stands beside them.
+    /// Books the tags of a document, which share the fate of their neighbours.
     fn book_tags(&mut self, root: Val<'_>, fate: Fate) {
         self.names.begin(root);
         root.walk(|seen| {
@@ -180,7 +182,7 @@ impl Ledger {
         }
     }
 
-    /// Why a claimed value was not said, if it was not: the writer gave it up, or its table does not have the field.
+    /// The reason a claimed value was not written, if any: the writer booked it, or the support table lacks the field.
     #[cold]
     fn unsaid(&self, field: Field, given_up: Option<Reason>) -> Option<Reason> {
         let of_table = match (self.says)(field) {
@@ -193,18 +195,18 @@ impl Ledger {
     }
 }
 
-/// The values of a line that its kept form depends on. The memory is used again.
+/// The values of a line that determine its kept form. The buffers are reused.
 #[derive(Debug, Default)]
 pub struct LineHoles {
     pub(crate) values: Vec<LineValue>,
-    /// The number of holes among them.
+    /// The number of holes among the values.
     pub(crate) count: usize,
 }
 
-/// A hole, a word that names what stands beside it, or a string of tildes.
+/// A hole, a word that names its neighbours, or a string of tildes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineValue {
-    /// Where it begins and ends in the frame.
+    /// The start and end of the value in the frame.
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) field: Field,
@@ -219,7 +221,7 @@ pub(crate) enum LineValueSort {
 }
 
 impl LineHoles {
-    /// Writes the line with its holes, everything else byte for byte.
+    /// Writes the line with its holes, all other bytes unchanged.
     pub fn write(&self, leftover: LeftoverBody<'_>, out: &mut JsonWriter<'_>) {
         match leftover {
             LeftoverBody::Frame(tape) => {
@@ -245,7 +247,7 @@ impl LineHoles {
                     out.bytes(HOLE.as_bytes());
                     copied = end;
                 }
-                // A genuine string of tildes gets one more, so that it is no hole.
+                // A literal string of tildes gets one more tilde, so that it is not a hole.
                 LineValueSort::Tildes => {
                     out.bytes(&bytes[copied..end - 1]);
                     out.bytes(b"~");
@@ -258,7 +260,7 @@ impl LineHoles {
     }
 }
 
-/// Writes a document without holes: each string of tildes gets one more, every other byte stays what it was.
+/// Writes a document without holes: each string of tildes gets one more tilde, all other bytes stay unchanged.
 pub(crate) fn write_whole(root: Val<'_>, out: &mut JsonWriter<'_>) {
     let bytes = root.frame_text().as_bytes();
     let std::ops::Range { start: mut copied, end } = root.span();
@@ -271,12 +273,12 @@ pub(crate) fn write_whole(root: Val<'_>, out: &mut JsonWriter<'_>) {
     out.bytes(&bytes[copied..end]);
 }
 
-/// Whom [`Ledger::settle`] shows each value and its fate.
+/// An observer to which [`Ledger::settle`] shows each value and its fate.
 trait Watcher {
     fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate);
 }
 
-/// Nobody looks.
+/// A watcher that ignores all values.
 struct Unwatched;
 
 impl Watcher for Unwatched {
@@ -297,13 +299,13 @@ impl Watcher for FindHoles<'_> {
     #[inline(always)]
     fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate) {
         match (claim, fate) {
-            // Only what the target says has a hole: no hole is without a value that fills it.
+            // Only a value that the target writes gets a hole, so every hole has a value to fill it.
             (Claim::Taken(field), Fate::Mapped) => {
                 self.holes.count += 1;
                 self.found(seen, field, LineValueSort::Hole);
             }
             (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
-                // What has no tilde behind its quote is no string of tildes.
+                // A string without a tilde after its quote is not a string of tildes.
                 if !seen.is_leaf() || self.text.get(seen.val.span().start + 1) == Some(&b'~') {
                     self.tildes(seen.val);
                 }
@@ -337,16 +339,16 @@ impl FindHoles<'_> {
     }
 }
 
-/// Settles one value after the other.
+/// Settles values one by one.
 struct Settle<'l, W> {
     ledger: &'l mut Ledger,
-    /// What becomes of values that nobody claimed.
+    /// The fate of unclaimed values.
     unclaimed: Fate,
-    /// Whether this is a kept line, in which a hole stands for a value that is booked elsewhere.
+    /// Whether this is a kept line, in which a hole marks a value that is booked elsewhere.
     is_line: bool,
-    /// Leaves of tags (or holes), whose fate is that of the others.
+    /// Leaves of tags (or holes), which share the fate of the other leaves.
     structure: u64,
-    /// Leaves that the target says.
+    /// Leaves that the target holds.
     mapped: u64,
     watcher: &'l mut W,
 }
@@ -365,7 +367,7 @@ impl<W: Watcher> Settle<'_, W> {
             Some(field) if given_up.is_none() && !self.ledger.unsaid.has(field) => Fate::Mapped,
             Some(field) => match (self.ledger.unsaid(field, given_up), self.unclaimed) {
                 (None, _) => Fate::Mapped,
-                // A target that keeps the line still has it there.
+                // A target that keeps the line still holds the value in the line.
                 (Some(_), Fate::Kept) => Fate::Kept,
                 (Some(reason), Fate::Mapped | Fate::Lost(_)) => Fate::Lost(reason),
             },
@@ -386,7 +388,7 @@ pub fn is_hole(val: Val<'_>) -> bool {
     val.span().len() == HOLE.len() && val.text() == HOLE
 }
 
-/// Whether a string is nothing but tildes.
+/// Whether a string consists of tildes only.
 #[inline]
 fn is_tildes(val: Val<'_>) -> bool {
     let text = val.text().as_bytes();

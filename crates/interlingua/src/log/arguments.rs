@@ -1,4 +1,4 @@
-//! Calls, for logs in which a tool has one name and its arguments are an object.
+//! Calls, for logs in which a tool has a single name and its arguments are an object.
 
 use super::build::LogBuilder;
 use super::gather::GatheredItem;
@@ -9,7 +9,7 @@ use crate::pipe::Events;
 use crate::tape::{Claim, Limits, TapeBuf, Val};
 use crate::wire::is_object;
 
-/// What the block of a call says.
+/// The native values of a call's block.
 #[derive(Debug)]
 pub struct CallValues<'g> {
     /// The call's id.
@@ -21,8 +21,8 @@ pub struct CallValues<'g> {
 }
 
 impl<'g> CallValues<'g> {
-    /// For a kept frame, as they came; for one that is built, with an id, the tool's group before its name, and an object of
-    /// arguments.
+    /// For a kept frame: the values as read. For a built frame: with an id, the tool's group before its name, and the
+    /// arguments as an object.
     pub fn new(
         item: GatheredItem<'g>,
         call: &'g ToolCall<'static>,
@@ -39,7 +39,7 @@ impl<'g> CallValues<'g> {
         Self { id, name: name_with_group(call), arguments: Some(arguments_object(item, call.kind, log)) }
     }
 
-    /// The arguments of a call that is built, for logs that write JSON in a string.
+    /// The arguments of a built call, for logs that write JSON in a string.
     pub(crate) fn spelled_arguments(&self) -> Str<'static> {
         let mut json = JsonBuffer::default();
         if let Some(arguments) = &self.arguments {
@@ -49,7 +49,7 @@ impl<'g> CallValues<'g> {
     }
 }
 
-/// The arguments of a call, as they came.
+/// The arguments of a call, as read.
 fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
     item.arguments().map(|args| match args {
         Args::Json(json) => json.into(),
@@ -57,8 +57,8 @@ fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
     })
 }
 
-/// The arguments of a call as an object, for dialects that take nothing else. Free text becomes its
-/// one member; text that is an object is that object.
+/// The arguments of a call as an object, for dialects that accept only objects. Free text becomes the object's only
+/// member; text that is a JSON object becomes that object.
 fn arguments_object<'g>(
     item: GatheredItem<'g>,
     kind: CallKind,
@@ -87,7 +87,7 @@ fn arguments_object<'g>(
     object.into()
 }
 
-/// The name of a tool in a log that knows no groups: its group stands before it.
+/// The name of a tool in a log without tool groups: the group is prefixed to the name.
 pub(crate) fn name_with_group<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
     match &call.namespace {
         Some(group) => Str::from_plain(&format!("{}__{}", group.decode(), call.name.decode())),
@@ -95,7 +95,7 @@ pub(crate) fn name_with_group<'c>(call: &'c ToolCall<'_>) -> Str<'c> {
     }
 }
 
-/// Arguments as text, for logs that write JSON in a string: a value is escaped once more.
+/// Arguments as text, for logs that write JSON in a string: a JSON value is escaped once more.
 pub(crate) fn arguments_text(item: GatheredItem<'_>) -> Option<Str<'_>> {
     item.arguments().map(|args| match args {
         Args::Text(text) => text.reborrow(),
@@ -103,7 +103,7 @@ pub(crate) fn arguments_text(item: GatheredItem<'_>) -> Option<Str<'_>> {
     })
 }
 
-/// Reads arguments that are JSON in a string. The memory is used again.
+/// Reads arguments that are JSON in a string. The buffers are reused.
 #[derive(Default)]
 pub(crate) struct SpelledArguments {
     plain: String,
@@ -111,10 +111,10 @@ pub(crate) struct SpelledArguments {
 }
 
 impl SpelledArguments {
-    /// Says the arguments that stand in this string, and claims it.
+    /// Emits the arguments in the string and claims the string.
     pub(crate) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Events<'_>) {
         let Some(text) = arguments.str() else {
-            // A hole could not tell a value from a string, so it also stays where it is.
+            // A hole cannot distinguish a value from a string, so the value also stays in the kept frame.
             if !arguments.is_null() {
                 let json = arguments.note(Field::CallArgs);
                 out.delta(item, 0, Part::Args(Args::Json(json)));
@@ -122,19 +122,20 @@ impl SpelledArguments {
             return;
         };
         let is_value = self.is_object(&text);
-        // Another spelling of the same text cannot be made again from the value.
+        // A text with a different spelling cannot be restored from the value, so the text is only noted.
         let exact = !is_value || Str::plain(&self.plain) == text;
         arguments.claim(if exact { Claim::Taken(Field::CallArgs) } else { Claim::Noted(Field::CallArgs) });
         self.say(&text, is_value, item, out);
     }
 
-    /// Says arguments that were put together from several strings.
+    /// Emits arguments that were joined from several strings.
     pub(crate) fn read_pieces(&mut self, text: &Str<'_>, item: ItemId, out: &mut Events<'_>) {
         let is_value = self.is_object(text);
         self.say(text, is_value, item, out);
     }
 
-    /// Whether a text spells a JSON object, all of it. What decoding had to replace is not the same JSON any more.
+    /// Whether the whole text is a JSON object. A text with replacement characters from decoding is no longer the same
+    /// JSON.
     fn is_object(&mut self, text: &Str<'_>) -> bool {
         self.plain.clear();
         text.decode_into(&mut self.plain);

@@ -1,5 +1,6 @@
-//! Pictures and files that a log holds apart from where they are shown: a notice has the bytes under a name, and a message
-//! or a result has the name. No other agent knows the name, so the bytes are put where the name is.
+//! Images and files that a log stores apart from their place in the conversation: a notice holds the bytes under a
+//! name, and a message or a result refers to the name. The name has no meaning for any other agent, so the bytes are
+//! written in place of the name.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,20 +8,21 @@ use crate::ledger::Reason;
 use crate::model::{Delta, Event, Field, ItemId, Media, MediaSource, Of, Part};
 use crate::pipe::Target;
 
-/// The bytes that notices hold, by name. Bounded: beyond that the oldest are forgotten, and what shows them names them only.
+/// The bytes of notices, by name. Bounded: beyond the limit the oldest bytes are dropped, and later parts keep only
+/// the name.
 #[derive(Default)]
 pub(super) struct Assets {
     by_name: HashMap<String, Asset>,
     order: VecDeque<String>,
     bytes: usize,
-    /// The open notice that the target has no place for, and why.
+    /// The open notice that the target has no place for, and the reason.
     refused: Option<(ItemId, Reason)>,
 }
 
 struct Asset {
     media: Media<'static>,
     is_shown: bool,
-    /// Where it is shown, nothing else told what it is.
+    /// The part that shows the media has no media type of its own.
     tells_type: bool,
     /// The target writes the notice itself.
     is_written: bool,
@@ -29,12 +31,12 @@ struct Asset {
 impl Assets {
     const MOST_BYTES: usize = 64 << 20;
 
-    /// A notice begins that the target has no place for.
+    /// Records the start of a notice that the target has no place for.
     pub(super) fn refuse(&mut self, notice: ItemId, reason: Reason) {
         self.refused = Some((notice, reason));
     }
 
-    /// Takes an event of a notice, in as much as the notice is not written. Returns whether it is one.
+    /// Consumes an event of the refused notice. Returns whether the event belongs to the notice.
     pub(super) fn take_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
         let Some((notice, reason)) = self.refused.filter(|(notice, _)| event.item() == Some(*notice)) else {
             return false;
@@ -53,7 +55,7 @@ impl Assets {
         true
     }
 
-    /// Remembers the bytes that a notice holds.
+    /// Remembers the bytes of a notice.
     pub(super) fn remember(&mut self, media: &Media<'_>, is_written: bool, out: &mut Target<'_>) {
         let Some(name) = media.name.as_ref().filter(|_| is_asset(media)) else { return };
         let name = name.as_escaped().to_owned();
@@ -73,7 +75,7 @@ impl Assets {
         }
     }
 
-    /// The event with the bytes in the place of their name, if it shows what a notice holds.
+    /// The event with the bytes in place of their name, if the event refers to remembered bytes.
     pub(super) fn joined<'a>(&mut self, event: &Event<'a>) -> Option<Event<'a>> {
         if self.by_name.is_empty() {
             return None;
@@ -90,7 +92,7 @@ impl Assets {
         Some(Event::ItemDelta(Delta { value: Part::Media(media), ..delta.clone() }))
     }
 
-    /// Nothing more comes: what nobody showed is lost.
+    /// Ends the input: bytes no item referred to are lost.
     pub(super) fn end(&mut self, out: &mut Target<'_>) {
         let mut by_name = std::mem::take(&mut self.by_name);
         for name in std::mem::take(&mut self.order) {
@@ -106,7 +108,7 @@ impl Assets {
         if asset.is_written {
             return;
         }
-        // The name is told nowhere; the rest is where the picture is shown.
+        // The name is written nowhere; the type and the bytes are written at the place that shows the media.
         let lost = [
             (Field::MediaName, name.as_ref(), false),
             (Field::MediaType, media_type.as_ref(), asset.is_shown && asset.tells_type),
@@ -121,7 +123,7 @@ impl Assets {
     }
 }
 
-/// Whether media are bytes that others may name.
+/// Whether the media are named bytes that parts may refer to.
 fn is_asset(media: &Media<'_>) -> bool {
     media.name.is_some() && matches!(media.source, MediaSource::Base64(_))
 }

@@ -1,5 +1,5 @@
-//! What frames that must be built share: ids, what each frame hangs on, times, calls and their results, and what is made
-//! up because the source did not tell.
+//! Shared state of built frames: ids, parents, times, calls and their results, and values made up because the source
+//! lacks them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -13,34 +13,34 @@ use crate::ledger::{Identity, Reason, TextDigest};
 use crate::model::{Author, Field, ItemHead, ItemId, ToolCall};
 use crate::pipe::{Remembered, Target};
 
-/// What is known of the frames that have been built.
+/// The state of the frames built so far.
 #[derive(Debug, Default)]
 pub(super) struct BuiltFrames {
-    /// The id of the last one, by agent: a subagent's frames do not stand in the way of the others.
+    /// The id of the last frame of each agent: a subagent's frames form their own chain.
     last: HashMap<u128, Str<'static>, BuildHasherDefault<Identity>>,
-    /// Keys of all their ids, sixteen bytes each: no frame may have the id of another.
+    /// Keys of all frame ids, sixteen bytes each: frame ids are unique.
     ids: HashSet<u128, BuildHasherDefault<Identity>>,
-    /// The session that the last made-up id names, and its digest.
+    /// The session id that the last made-up id was derived from, and its digest.
     seed: (String, u128),
     last_time: Option<Raw<'static>>,
-    /// Calls that wait for their result, by the id they have here.
+    /// Calls without a result so far, by their id in this log.
     calls: Remembered<ToolCall<'static>>,
-    /// Ids made up for calls that came without one and wait for their result.
+    /// Ids made up for calls that have no id in the source and wait for their result.
     nameless_calls: VecDeque<Str<'static>>,
 }
 
 impl BuiltFrames {
-    /// A session begins: its first frame hangs on none.
+    /// Starts a session: its first frame has no parent.
     pub(super) fn begin_session(&mut self) {
         self.last.clear();
     }
 
-    /// The frame that the next one of that agent hangs on.
+    /// The parent of the agent's next frame.
     fn before(&self, head: &ItemHead<'_>) -> Option<&Str<'static>> {
         self.last.get(&head.agent.as_ref().map_or(0, key))
     }
 
-    /// An item is about to be written: what has no time of its own has that one.
+    /// Records the time of an item about to be written; later items without a time get this time.
     pub(super) fn begin(&mut self, item: GatheredItem<'_>) {
         let own = item.head().time.as_ref().filter(|time| is_date(time));
         if let Some(time) = own.or_else(|| item.clock().filter(|time| is_date(time))) {
@@ -48,8 +48,8 @@ impl BuiltFrames {
         }
     }
 
-    /// Gives up what a frame that hangs on others does not say of an item that begins: a parent that is not the frame
-    /// before, and the model of any but the assistant. An item within another has no frame of its own.
+    /// Books the fields of an item head that a chained frame cannot hold: a parent other than the previous frame, and
+    /// the model of any author but the assistant. An item within another item has no frame of its own.
     pub(super) fn lose_of_head(
         &self,
         head: &ItemHead<'_>,
@@ -68,7 +68,7 @@ impl BuiltFrames {
     }
 }
 
-/// What frames are built with.
+/// The context for building frames.
 pub struct LogBuilder<'b, 'o> {
     pub(super) file: &'b mut LogFile,
     pub(super) frames: &'b mut BuiltFrames,
@@ -81,25 +81,25 @@ impl std::fmt::Debug for LogBuilder<'_, '_> {
     }
 }
 
-/// What the head of a file says of the session.
+/// The session fields in the head of a file.
 #[derive(Debug)]
 pub struct SessionHead {
-    /// Its id.
+    /// The session's id.
     pub id: Raw<'static>,
-    /// When it began.
+    /// The start time.
     pub start: Raw<'static>,
     /// The working directory.
     pub cwd: Raw<'static>,
 }
 
-/// What a frame is called, and where and when it stands.
+/// The id, parent and time of a frame.
 #[derive(Debug)]
 pub struct FrameHead {
-    /// Its id.
+    /// The frame's id.
     pub id: Str<'static>,
-    /// The frame it hangs on.
+    /// The id of the parent frame.
     pub parent: Option<Str<'static>>,
-    /// Its time.
+    /// The frame's time.
     pub time: Raw<'static>,
 }
 
@@ -109,7 +109,7 @@ impl LogBuilder<'_, '_> {
         self.file.has_frames()
     }
 
-    /// Whether the head of a document has been built to which frames can be added.
+    /// Whether the head of a document was built, so that frames can be added.
     pub fn has_head(&self) -> bool {
         self.file.has_head()
     }
@@ -119,27 +119,28 @@ impl LogBuilder<'_, '_> {
         self.file.write(&frame.into(), self.out);
     }
 
-    /// Writes the head of a document that holds the frames in a list: an object that ends with that list, still open.
+    /// Writes the head of a document that holds the frames in a list: an object that ends with the list, still open.
     pub fn write_head<'g>(&mut self, head: impl Into<NativeValue<'g>>) {
         self.file.write_head(&head.into(), self.out);
     }
 
-    /// Tells the report of something that was emulated or made up.
+    /// Adds a remark about an emulated or made-up value to the report.
     pub fn note(&mut self, what: &'static str) {
         self.out.ledger.note(what);
     }
 
-    /// Gives up what an item has said and its frame cannot say after all.
+    /// Books the loss of an item's value that was first accepted but does not fit into the frame.
     pub fn lose(&mut self, field: Field, reason: Reason) {
         self.out.ledger.lose_late(field, reason, 1, 0);
     }
 
-    /// What is known of the session, for a frame that says it.
+    /// The value of a session fact, for a frame that will contain it.
     pub fn say(&mut self, field: Field) -> Option<Raw<'static>> {
         self.file.say(field)
     }
 
-    /// The same for a frame that must say it: what is not known is made up, and that is noted.
+    /// The value of a session fact for a frame that requires it: an unknown value is made up, with a remark in the
+    /// report.
     pub fn say_or(&mut self, field: Field, made_up: &'static str, note: &'static str) -> Raw<'static> {
         self.say(field).unwrap_or_else(|| {
             self.note(note);
@@ -147,12 +148,13 @@ impl LogBuilder<'_, '_> {
         })
     }
 
-    /// What is known of the session, without saying it.
+    /// The value of a session fact, without marking it as written.
     pub fn known(&self, field: Field) -> Option<Raw<'static>> {
         self.file.known(field)
     }
 
-    /// What the head of a file says of the session. What is not known, or not as such a file has it, is made up.
+    /// The session fields for the head of a file. Unknown values, and values the file format does not accept, are made
+    /// up.
     pub fn session_head(&mut self, item: GatheredItem<'_>) -> SessionHead {
         let id = self.session_id();
         let start = self.say(Field::SessionStart).unwrap_or_else(|| self.time_of(item));
@@ -160,7 +162,7 @@ impl LogBuilder<'_, '_> {
         SessionHead { id, start, cwd }
     }
 
-    /// The id of the session, in a form that the program takes.
+    /// The id of the session, in a form that the program accepts.
     pub fn session_id(&mut self) -> Raw<'static> {
         let (id, is_made_up) = self.file.say_session_id();
         if is_made_up {
@@ -169,7 +171,7 @@ impl LogBuilder<'_, '_> {
         id
     }
 
-    /// The model that said an item: its own, or the session's.
+    /// The model of an item: its own, or the session's.
     pub fn model_of<'g>(&mut self, item: GatheredItem<'g>) -> NativeValue<'g> {
         match &item.head().model {
             Some(model) => model.into(),
@@ -177,7 +179,7 @@ impl LogBuilder<'_, '_> {
         }
     }
 
-    /// The id of an item: its own, or one made up.
+    /// The native id of an item, or a made-up id.
     pub fn id_of(&mut self, item: GatheredItem<'_>) -> Str<'static> {
         let made_up = || Str::from_plain(&self.made_up_id(item.head().id));
         item.head().native_id.clone().unwrap_or_else(made_up)
@@ -206,8 +208,8 @@ impl LogBuilder<'_, '_> {
         )
     }
 
-    /// What the frame of an item is called and hangs on: the one before it, whatever its source calls its parent. The
-    /// next frame hangs on it.
+    /// The id, parent and time of the frame of an item. The parent is the previous frame, regardless of the parent in
+    /// the source. This frame becomes the parent of the next frame.
     pub fn frame_of(&mut self, item: GatheredItem<'_>) -> FrameHead {
         let own = self.id_of(item);
         let (id, time) = (self.new_id(own, item.head().id), self.time_of(item));
@@ -216,7 +218,7 @@ impl LogBuilder<'_, '_> {
         FrameHead { id, parent, time }
     }
 
-    /// That id, or one made up of the number if a frame has it.
+    /// The given id, or an id made up from the number if the id is already in use.
     fn new_id(&mut self, mut id: Str<'static>, number: ItemId) -> Str<'static> {
         let mut again = 0;
         while !self.frames.ids.insert(key(&id)) {
@@ -226,8 +228,9 @@ impl LogBuilder<'_, '_> {
         id
     }
 
-    /// The same for an item that becomes several frames, each hanging on the one before. The last has the item's id: what
-    /// names the item as its parent hangs on all of them. The others have ids made of the numbers given.
+    /// The same for an item that becomes several frames, each with the previous frame as its parent. The last frame
+    /// gets the item's id, so that a child of the item follows all of them. The other frames get ids made from the
+    /// given numbers.
     pub fn frames_of(
         &mut self,
         item: GatheredItem<'_>,
@@ -245,12 +248,12 @@ impl LogBuilder<'_, '_> {
         frames
     }
 
-    /// The time of a frame: the item's own, or the last one known, or when the session began.
+    /// The time of a frame: the item's own time, the last known time, or the start of the session.
     pub fn time_of(&mut self, item: GatheredItem<'_>) -> Raw<'static> {
         self.frames.begin(item);
         let start = || self.file.known(Field::SessionStart).filter(is_date);
         self.frames.last_time.clone().or_else(start).unwrap_or_else(|| {
-            // Agents do not find, or drop, what has no time.
+            // Agents do not find, or drop, lines without a time.
             self.note("made up the time of a line");
             Raw::new(EPOCH)
         })
@@ -272,8 +275,8 @@ impl LogBuilder<'_, '_> {
         id
     }
 
-    /// The id of the call that a result answers, and that call, if it has been written. A result without an id answers the
-    /// first call without one.
+    /// The id of the call that a result answers, and the call, if it has been written. A result without an id answers
+    /// the first open call without an id.
     pub fn answered<'g>(&mut self, item: GatheredItem<'g>) -> (Str<'g>, Option<ToolCall<'static>>) {
         let id = if let Some(id) = item.call_id() {
             self.file.call_id(id)

@@ -1,16 +1,16 @@
-//! A line that was written twice.
+//! Duplicate lines.
 
 use crate::tape::Val;
 
-/// The line that told last what a response used. A log whose reports have no id of the response is counted by its lines; the
-/// same line once more, byte for byte, is a copy that a crash or a merge left behind, and counts nothing.
+/// The last line that reported usage. In a log whose reports have no response id, each line counts; an identical line
+/// directly after it is a copy that a crash or a merge left behind, and does not count.
 #[derive(Debug, Default)]
 pub(crate) struct CountedLine {
     last: String,
 }
 
 impl CountedLine {
-    /// Takes in a line that tells usage. Returns whether it is another than the last one.
+    /// Compares a usage line with the previous one and stores it. Returns whether the line differs.
     pub(crate) fn is_new(&mut self, line: Val<'_>) -> bool {
         let is_new = self.last != line.text();
         if is_new {

@@ -1,4 +1,4 @@
-//! The file that a log becomes: its frames and what stands between them, and what is known of the session.
+//! The output file of a log: its frames, the separators between them, and the facts of the session.
 
 use std::collections::BTreeMap;
 
@@ -23,58 +23,59 @@ use crate::wire::alias;
 pub(super) struct LogFile {
     rules: &'static LogRules,
     end: End,
-    /// Frames that had to be built.
+    /// The number of built frames.
     built: usize,
-    /// Frames that were given back.
+    /// The number of restored frames.
     restored: usize,
-    /// The source may bring frames of ours.
+    /// The source is a record and may contain kept frames of this dialect.
     from_record: bool,
     no_final_newline: bool,
-    /// A session has begun, after so many frames.
+    /// A session has begun, after the given number of frames.
     started: Option<usize>,
     facts: SessionFacts,
     made_up: MadeUpId,
-    /// How often the record named another agent than the one whose frames it kept: someone changed one of the two.
+    /// How often the record's session named a different agent than the agent of the kept frames: an editor changed the
+    /// record.
     another_agent: usize,
-    /// A head or tail that is given back, to be cut.
+    /// A buffer for a restored head or tail that must be cut.
     cut: JsonBuffer,
 }
 
-/// What the output ends with.
+/// The end of the output so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Nothing,
-    /// A line: a newline is due before the next.
+    /// A line: a newline is due before the next line.
     Line,
-    /// Something after which nothing is due: a piece that goes on, or a frame that was given back with all that stood around it.
+    /// No separator is due: after a piece that continues, or a frame restored with its surrounding bytes.
     Literal,
-    /// The head of a document that was built, up to its list.
+    /// The head of a built document, up to its list.
     Head,
-    /// An element of that list: a comma is due before the next.
+    /// An element of the list: a comma is due before the next element.
     Element,
 }
 
-/// What is known of the session.
+/// The facts of the session.
 #[derive(Debug, Default)]
 struct SessionFacts {
-    /// The latest of each, as a JSON value.
+    /// The latest value of each fact, as JSON.
     known: BTreeMap<Field, String>,
-    /// What stands in no frame yet.
+    /// Facts that no frame contains yet.
     pending: Vec<PendingFact>,
 }
 
-/// A fact of the session that stands in no frame yet.
+/// A fact of the session that no frame contains yet.
 #[derive(Debug)]
 struct PendingFact {
     field: Field,
-    /// How long its text is.
+    /// The length of the fact's text.
     bytes: usize,
-    /// The next built frame will say it.
+    /// The next built frame will contain the fact.
     in_next_frame: bool,
 }
 
 impl LogFile {
-    /// No frames yet.
+    /// A file without frames.
     pub(super) fn new(rules: &'static LogRules, options: &Options) -> Self {
         Self {
             rules,
@@ -91,7 +92,7 @@ impl LogFile {
         }
     }
 
-    /// Whether the source may bring frames of ours.
+    /// Whether the source is a record and may contain kept frames of this dialect.
     pub(super) fn is_from_record(&self) -> bool {
         self.from_record
     }
@@ -101,12 +102,12 @@ impl LogFile {
         self.built + self.restored > self.started.unwrap_or(0)
     }
 
-    /// Whether the source is a record of which nothing but kept frames has been needed so far.
+    /// Whether the source is a record and all frames so far are kept frames.
     pub(super) fn gives_all_back(&self) -> bool {
         self.from_record && self.restored > 0 && self.built == 0
     }
 
-    /// Writes a frame that was built.
+    /// Writes a built frame.
     pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
         self.built += 1;
         self.separate(out);
@@ -119,15 +120,15 @@ impl LogFile {
         };
     }
 
-    /// What is known of the session, for a frame that says it.
+    /// The value of a session fact, for a frame that will contain it.
     pub(super) fn say(&mut self, field: Field) -> Option<Raw<'static>> {
         let value = self.known(field).filter(|value| self.rules.takes(field, value))?;
         self.facts.pending.retain(|fact| !(fact.in_next_frame && fact.field == field));
         Some(value)
     }
 
-    /// The id of the session in the form that the program takes, and whether it is made up and that is new. Frames that have a made-up id
-    /// stay one session, though the source may tell its own id later.
+    /// The id of the session in the form that the program accepts, and whether the id is made up and not yet reported.
+    /// Frames with a made-up id stay in one session, even if the source names its own id later.
     pub(super) fn say_session_id(&mut self) -> (Raw<'static>, bool) {
         let made_up = self.made_up.id();
         let own = if made_up.is_none() { self.say(Field::SessionId) } else { None };
@@ -138,29 +139,29 @@ impl LogFile {
         }
     }
 
-    /// The id of a call in a form that the API takes, the same for the call and its result.
+    /// The id of a call in a form that the API accepts, the same for the call and its result.
     pub(super) fn call_id<'g>(&self, id: &'g Str<'_>) -> Str<'g> {
         alias(id, self.rules.call_ids)
     }
 
-    /// The id of the session as its frames have it, or as the source has it.
+    /// The id of the session as written in frames, or as read from the source.
     pub(super) fn session(&self) -> Raw<'static> {
         self.made_up.id().or_else(|| self.known(Field::SessionId)).unwrap_or(Raw::new("\"\""))
     }
 
-    /// An item is about to be written. The first one takes part in the id of a session that has none.
+    /// Prepares for an item about to be written. The first item contributes to the id of a session without an id.
     pub(super) fn identify(&mut self, item: GatheredItem<'_>) {
         let known = self.known(Field::SessionId);
         let known = known.as_ref().map(|id| id.as_str().trim_matches('"')).filter(|id| !id.is_empty());
         let has_form = known.is_some_and(|id| self.rules.session_ids.form_of(id).is_some());
-        // A log without ids of sessions has ids of frames that are made of the source's own.
+        // A log without session ids derives frame ids from the source's session id.
         let needs_none = self.rules.session_ids == SessionIds::Nowhere && known.is_some();
         if !has_form && !needs_none {
             self.made_up.make(self.rules.session_ids, known, item);
         }
     }
 
-    /// What is known of the session, without saying it.
+    /// The value of a session fact, without marking it as written.
     pub(super) fn known(&self, field: Field) -> Option<Raw<'static>> {
         self.facts.known.get(&field).cloned().map(Raw::owned)
     }
@@ -170,9 +171,9 @@ impl LogFile {
         self.started.is_some()
     }
 
-    /// A session begins. Most files have one.
+    /// Starts a session. Most files have a single session.
     pub(super) fn begin_session(&mut self, out: &mut Target<'_>) {
-        // The first one may be told after some of its frames.
+        // The event of the first session may follow some of its frames.
         let before = if self.has_session() { self.built + self.restored } else { 0 };
         if self.started.replace(before).is_some() {
             out.ledger.note("a further session follows in the same file");
@@ -186,7 +187,7 @@ impl LogFile {
         }
     }
 
-    /// Learns about the session.
+    /// Stores the facts of a session.
     pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
         session.clone().each_field(&mut |field, value| {
             let Some(text) = value.source() else { return };
@@ -199,7 +200,7 @@ impl LogFile {
                 _ => Raw::owned(format!("\"{text}\"")),
             };
             self.another_agent += usize::from(field == Field::SessionAgent && text != self.rules.dialect);
-            // The leaf is found by its text, with or without quotes.
+            // The ledger finds the leaf by the text, with or without quotes.
             let bare = Raw::new(text);
             self.learn_fact(field, &bare.text().unwrap_or(Str::escaped(text)), &json, out);
         });
@@ -211,7 +212,7 @@ impl LogFile {
         let bytes = text.as_escaped().len();
         let pending = &mut self.facts.pending;
         if in_next_frame && self.rules.takes(field, json) {
-            // What it said before, and no frame has said, is lost, unless frames that were kept say it.
+            // An earlier value that no frame contains is lost, unless kept frames contain it.
             let earlier = |fact: &PendingFact| fact.field == field && fact.in_next_frame;
             if let Some(at) = pending.iter().position(earlier) {
                 let PendingFact { bytes, .. } = pending.swap_remove(at);
@@ -223,18 +224,18 @@ impl LogFile {
             }
             pending.push(PendingFact { field, bytes, in_next_frame: true });
         } else if self.from_record {
-            // Frames that were kept say it; only frames that must be built do not.
+            // Kept frames contain the fact; built frames do not.
             pending.push(PendingFact { field, bytes, in_next_frame: false });
         } else {
-            // Line after line repeats it.
+            // The fact is repeated on every line, so the loss is booked by field.
             out.ledger.cannot_say(field, Reason::NoSlot);
             out.lose_str(field, text, Reason::NoSlot);
         }
         self.facts.known.insert(field, json.as_str().to_owned());
     }
 
-    /// Writes a kept frame with its holes filled; a hole nothing fits is a problem of the input. Returns the number of
-    /// holes.
+    /// Writes a kept frame with its holes filled; a hole without a matching value is reported as a problem of the
+    /// input. Returns the number of holes.
     pub(super) fn restore(
         &mut self,
         kept: Val<'_>,
@@ -243,7 +244,7 @@ impl LogFile {
         said: &mut Vec<usize>,
         out: &mut Target<'_>,
     ) -> usize {
-        // It says what was known of the session when it was written.
+        // The kept frame contains the session facts known when it was written.
         self.facts.pending.clear();
         self.restored += 1;
         let literal = [before, after].iter().any(|mark| mark.contains(['\n', ',', ']', '[', '|']));
@@ -272,7 +273,7 @@ impl LogFile {
         holes
     }
 
-    /// The way to the list that documents are cut at.
+    /// The path to the list of frames in a document.
     const fn path(&self) -> &'static [&'static str] {
         match self.rules.framing {
             Framing::Documents(path) | Framing::LinesOrDocuments(path, _) => path,
@@ -280,11 +281,12 @@ impl LogFile {
         }
     }
 
-    /// Writes a head without the brackets that close it, or a tail without those that open it: the framer added them.
+    /// Writes a head without its closing brackets, or a tail without its opening brackets: the framer added those
+    /// brackets.
     fn write_cut(&self, is_head: bool, out: &mut Target<'_>) {
         let (text, path) = (self.cut.bytes(), self.path());
         if text.starts_with(b"[") {
-            // The document is the list, and its bracket at the end stands before the tail.
+            // The document is the list itself; its closing bracket precedes the tail.
             return out.json.bytes(if is_head { b"[" } else { b"" });
         }
         if is_head {
@@ -299,8 +301,8 @@ impl LogFile {
         out.json.bytes(rest);
     }
 
-    /// Gives back what was no document of the source; anything else that is left has no place in these frames, nor has
-    /// what was damaged in another dialect.
+    /// Restores bytes of this dialect that were not a document. Any other leftover has no place in these frames, and
+    /// neither have damaged bytes of a different dialect.
     pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         match leftover.body {
             LeftoverBody::Unparsed { bytes, more, .. }
@@ -317,7 +319,7 @@ impl LogFile {
         }
     }
 
-    /// Ends the file as its framing wants it, unless the source did not.
+    /// Ends the file as its framing requires, unless the source ended differently.
     pub(super) fn finish(&mut self, out: &mut Target<'_>) {
         if std::mem::take(&mut self.another_agent) > 0 && self.built == 0 && self.restored > 0 {
             out.ledger.lose_late(Field::SessionAgent, Reason::Invalid, 1, 0);
@@ -329,7 +331,7 @@ impl LogFile {
         self.end_document(out);
     }
 
-    /// Gives up what is known of the session and stands in no frame.
+    /// Books the session facts that no frame contains as lost.
     fn lose_pending(&mut self, out: &mut Target<'_>) {
         if self.built > 0 || self.restored == 0 {
             for PendingFact { field, bytes, in_next_frame: _ } in self.facts.pending.drain(..) {
@@ -338,7 +340,7 @@ impl LogFile {
         }
     }
 
-    /// Ends a document that was built.
+    /// Ends a built document.
     fn end_document(&mut self, out: &mut Target<'_>) {
         if self.has_head() {
             out.json.frame("]");
@@ -347,12 +349,12 @@ impl LogFile {
         }
     }
 
-    /// Whether the head of a document has been built, and its end not.
+    /// Whether the head of a document has been built, and its end has not.
     pub(super) const fn has_head(&self) -> bool {
         matches!(self.end, End::Head | End::Element)
     }
 
-    /// Writes the head of a document that holds the frames in a list: an object that ends with that list, still open.
+    /// Writes the head of a document that holds the frames in a list: an object that ends with the list, still open.
     pub(super) fn write_head(&mut self, head: &NativeValue<'_>, out: &mut Target<'_>) {
         self.cut.clear();
         head.write(&mut self.cut.hold());
@@ -361,12 +363,12 @@ impl LogFile {
         self.end = End::Head;
     }
 
-    /// Whether a frame is a line.
+    /// Whether frames are lines.
     const fn ends_lines(&self) -> bool {
         matches!(self.rules.framing, Framing::Lines | Framing::LinesOrDocuments(..))
     }
 
-    /// What is due before the next frame.
+    /// Writes the separator that is due before the next frame.
     fn separate(&self, out: &mut Target<'_>) {
         match self.end {
             End::Line if self.ends_lines() => _ = out.json.frame("\n"),
@@ -376,7 +378,7 @@ impl LogFile {
     }
 }
 
-/// Whether a time is one that agents read.
+/// Whether agents accept the time.
 pub fn is_date(time: &Raw<'_>) -> bool {
     is_rfc3339(time.as_str().trim_matches('"').as_bytes())
 }

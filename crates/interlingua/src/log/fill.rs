@@ -1,4 +1,4 @@
-//! Giving a frame back: its holes are filled with native values, every other byte stays what it was.
+//! Restoring a kept frame: native values fill its holes, all other bytes stay unchanged.
 
 use std::collections::BTreeSet;
 
@@ -7,27 +7,27 @@ use crate::json::{JsonWriter, Str};
 use crate::ledger::is_hole;
 use crate::tape::{Kind, Val};
 
-/// How a dialect tells the elements of a kept list apart; the list is known by the name of its member.
+/// Maps an element of a kept list to its class, by the member name of the list.
 pub(super) type ClassOf = fn(&str, Val<'_>) -> usize;
 
-/// What holes are filled with.
+/// The values that fill holes.
 #[derive(Clone, Copy)]
 pub(super) struct Fillings<'f> {
     pub(super) native: &'f NativeValue<'f>,
-    /// What the first hole says for which the dialect has no value: the words of a line that it does not know.
+    /// The text of a line of an unknown type. It fills the first hole for which the dialect has no value.
     pub(super) words: Option<&'f Str<'f>>,
     pub(super) class_of: ClassOf,
 }
 
-/// What came of filling a frame.
+/// The outcome of filling a frame.
 pub(super) struct Filled {
-    /// The places for which there was no value.
+    /// The paths of holes without a value.
     pub(super) missing: Vec<String>,
     /// The number of holes.
     pub(super) holes: usize,
 }
 
-/// Writes a kept frame with its holes filled, and notes which texts it says.
+/// Writes a kept frame with its holes filled, and records the texts the frame contains.
 pub(super) fn fill(
     kept: Val<'_>,
     Fillings { native, words, class_of }: Fillings<'_>,
@@ -42,8 +42,8 @@ pub(super) fn fill(
     fill.filled
 }
 
-/// Notes the texts that are equal to a value of a frame without holes, wherever in the frame that is: a line that is kept
-/// whole need not have a value where the dialect would write it.
+/// Records the texts that equal any value of a frame without holes: in a line that is kept whole, a value need not be
+/// at the place where the dialect would write it.
 pub(super) fn note_equal<'g>(kept: Val<'_>, texts: impl Iterator<Item = &'g str>, said: &mut Vec<usize>) {
     let numbers = kept.number()..kept.number_after();
     let values: BTreeSet<&str> = numbers.map(|number| kept.numbered(number).text()).collect();
@@ -57,18 +57,18 @@ pub(super) fn note_equal<'g>(kept: Val<'_>, texts: impl Iterator<Item = &'g str>
 
 struct Fill<'f, 'o> {
     text: &'f str,
-    /// Where in the text what has been written ends.
+    /// The end of the text copied so far.
     copied: usize,
     words: Option<&'f Str<'f>>,
     class_of: ClassOf,
-    /// Where the texts begin that the frame says.
+    /// The addresses of the texts that the frame contains.
     said: &'f mut Vec<usize>,
     path: Vec<PlaceStep<'f>>,
     filled: Filled,
     json: &'f mut JsonWriter<'o>,
 }
 
-/// A step to a place.
+/// A step of a path.
 enum PlaceStep<'f> {
     Member(Str<'f>),
     Element(usize),
@@ -115,7 +115,7 @@ impl<'f> Fill<'f, '_> {
         }
     }
 
-    /// The elements of a list that have a hole are ours, each the next of its class.
+    /// Elements of a list with a hole are filled with native elements, each with the next element of its class.
     fn list(&mut self, val: Val<'f>, natives: &[NativeElement<'_>]) {
         let name = match self.path.last() {
             Some(PlaceStep::Member(name)) => name.clone(),
@@ -146,7 +146,7 @@ impl<'f> Fill<'f, '_> {
             native => native,
         };
         match value {
-            // A genuine string of tildes: it was given one more.
+            // A literal string of tildes: the record has one tilde more.
             _ if count > 1 => {
                 self.json.bytes(b"\"");
                 self.json.bytes(&val.text().as_bytes()[2..]);
@@ -185,7 +185,7 @@ impl<'f> Fill<'f, '_> {
         self.json.bytes(b"\"");
     }
 
-    /// A value that is no hole says what it says: perhaps the same as ours.
+    /// A value that is not a hole stays unchanged. If it equals the native value, the value counts as written.
     fn stays(&mut self, val: Val<'f>, native: Option<&NativeValue<'_>>) {
         match native {
             Some(NativeValue::Text(text)) if val.str().is_some_and(|own| own == *text) => {
@@ -211,20 +211,20 @@ impl<'f> Fill<'f, '_> {
     }
 }
 
-/// Where a text begins: a value that has not been copied is known by it. Nothing is read through it.
+/// The address of a text, which identifies a value that was not copied. It is never dereferenced.
 pub(super) fn address(text: &str) -> usize {
     text.as_ptr() as usize
 }
 
-/// More classes no list has.
+/// The maximum number of element classes in any list.
 const CLASSES: usize = 8;
 
-/// Whether a kept value has a hole in it.
+/// Whether a kept value contains a hole.
 pub fn has_hole(val: Val<'_>) -> bool {
     val.strings().any(is_hole)
 }
 
-/// Whether a string in the value begins with a tilde.
+/// Whether any string in the value begins with a tilde.
 fn has_tildes(val: Val<'_>) -> bool {
     val.strings().any(|string| string.text().as_bytes().get(1) == Some(&b'~'))
 }

@@ -1,4 +1,4 @@
-//! Which fields and parts of an item a frame of a log can hold, and the losses of those that it cannot.
+//! The fields and parts of an item that a frame of a log can hold, and the losses of those it cannot hold.
 
 use super::file::is_date;
 use super::gather::GatheredItem;
@@ -9,14 +9,15 @@ use crate::model::{Author, EachField as _, Field, ItemHead, ItemKind, Of, Part};
 use crate::pipe::Target;
 use crate::wire::alias;
 
-/// What only a frame says of an item; without one it is lost.
+/// Fields that only a frame can hold; without a frame they are lost.
 const OF_FRAME: [Field; 5] =
     [Field::ItemAuthor, Field::ItemId, Field::ItemParent, Field::ItemTime, Field::ItemModel];
 
-/// What a frame says of the subagent it belongs to.
+/// Fields by which a frame names its subagent.
 const OF_AGENT: [Field; 2] = [Field::ItemAgent, Field::ItemParentCall];
 
-/// Shows what every kept frame says, if its entry does. Other values may be noted, made of others, or said another way.
+/// Shows the texts that every kept frame contains if its entry has them. Other values may be noted, derived, or
+/// written in a different form.
 pub(super) fn for_each_text<'g>(item: GatheredItem<'g>, show: &mut dyn FnMut(Field, &'g str)) {
     let ItemHead { native_id, parent, time, model, .. } = item.head();
     for (field, text) in [(Field::ItemId, native_id), (Field::ItemParent, parent), (Field::ItemModel, model)]
@@ -41,7 +42,7 @@ pub(super) fn for_each_text<'g>(item: GatheredItem<'g>, show: &mut dyn FnMut(Fie
     }
 }
 
-/// Gives up what no frame under these rules says of an item that begins.
+/// Books the fields of an item head that no frame under these rules can hold.
 pub(super) fn lose_of_head(
     rules: &LogRules,
     head: &ItemHead<'_>,
@@ -74,12 +75,12 @@ pub(super) fn lose_of_head(
         out.lose(Field::ItemOrigin, Reason::Narrowed);
     }
     if let Some(around) = around {
-        // Messages within one are not known: their content is that of the frame.
+        // A message within a message is unknown to logs: its content becomes content of the frame.
         if head.kind == ItemKind::Message && around.head().author != head.author {
             out.lose(Field::ItemAuthor, Reason::Narrowed);
         }
         head.clone().each_field(&mut |field, value| {
-            // Who joins a message has its model.
+            // An item that joins a message shares the message's model.
             let same_model = field == Field::ItemModel && around.head().model == head.model;
             let of_frame = (OF_FRAME.contains(&field) && !same_model) || OF_AGENT.contains(&field);
             if let (true, Some(text)) = (of_frame && !rules.within.contains(&field), value.source()) {
@@ -96,7 +97,7 @@ pub(super) fn lose_of_head(
     }
 }
 
-/// Whether a frame can say a part of such an item, and if not, why. Media are the dialect's to judge.
+/// Whether a frame can hold a part of an item of this kind, and if not, the reason. Media are checked by the dialect.
 pub(super) fn takes_part(of: Of, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
     match (of, part) {
         (Of::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuer) => Ok(()),

@@ -1,7 +1,7 @@
-//! An item with all that belongs to it, gathered from its events: its head, its parts, the items within it, its end.
+//! A complete item, gathered from its events: head, parts, inner items and tail.
 //!
-//! A log writes an item when it is complete, and events borrow from a frame that is gone by then, so all is copied. An item
-//! is found by its number and a part by its own, never by looking through others.
+//! A log writes an item when it is complete. Events borrow from a frame that is gone by then, so all values are
+//! copied. Items and parts are looked up by number, never by a search.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -10,15 +10,15 @@ use crate::json::{Raw, Str};
 use crate::ledger::Identity;
 use crate::model::{Args, Delta, ItemHead, ItemId, ItemKind, ItemTail, Of, Opaque, Part, Status};
 
-/// The items that are being gathered: one that stands alone, and those within it.
+/// The items that are being gathered: a top-level item and the items within it.
 #[derive(Debug, Default)]
 pub struct GatheredItems {
     items: Vec<ItemNode>,
     numbers: HashMap<ItemId, usize, BuildHasherDefault<Identity>>,
-    /// Where each part stands in the content of its item, by both their numbers.
+    /// The position of each part in the content of its item, by item and part number.
     parts: HashMap<u64, usize, BuildHasherDefault<Identity>>,
     has_call: bool,
-    /// Those that lie within one at their source, and stand alone here.
+    /// Items that lie within another item in the source and are top-level items here.
     apart: Vec<usize>,
 }
 
@@ -27,9 +27,9 @@ struct ItemNode {
     head: ItemHead<'static>,
     content: Vec<ContentNode>,
     tail: ItemTail<'static>,
-    /// The time at the source when it began, if it has none of its own.
+    /// The source's clock at the start of the item, if the item has no time of its own.
     clock: Option<Raw<'static>>,
-    /// The number of the item whose frame holds this one: its own, if it stands alone.
+    /// The index of the item whose frame holds this item: its own for a top-level item.
     frame: usize,
 }
 
@@ -41,7 +41,7 @@ enum ContentNode {
 }
 
 impl GatheredItems {
-    /// Forgets everything but the memory.
+    /// Removes all items but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.items.clear();
         self.numbers.clear();
@@ -50,53 +50,53 @@ impl GatheredItems {
         self.apart.clear();
     }
 
-    /// Whether one of them is a call.
+    /// Whether any gathered item is a call.
     pub fn has_call(&self) -> bool {
         self.has_call
     }
 
-    /// The items that stand alone here and follow the first.
+    /// The further top-level items that follow the first.
     pub fn apart(&self) -> impl Iterator<Item = GatheredItem<'_>> {
         self.apart.iter().map(|&at| GatheredItem { all: self, at })
     }
 
-    /// The item that stands alone.
+    /// The top-level item.
     pub fn root(&self) -> Option<GatheredItem<'_>> {
         (!self.items.is_empty()).then_some(GatheredItem { all: self, at: 0 })
     }
 
-    /// The item of that number, if it is being gathered.
+    /// The item with the given number, if it is being gathered.
     pub fn item(&self, id: ItemId) -> Option<GatheredItem<'_>> {
         self.numbers.get(&id).map(|&at| GatheredItem { all: self, at })
     }
 
-    /// The item of that number, if it stands alone or has a frame apart. Frames apart are in the order of their items.
+    /// The item with the given number, if it has its own frame. Separate frames are in the order of their items.
     pub fn framed(&self, id: ItemId) -> Option<GatheredItem<'_>> {
         self.item(id).filter(|item| item.at == 0 || self.apart.binary_search(&item.at).is_ok())
     }
 
-    /// The item that has that frame.
+    /// The item that owns the given frame.
     pub fn item_of(&self, FrameNumber(at): FrameNumber) -> Option<GatheredItem<'_>> {
         (at < self.items.len()).then_some(GatheredItem { all: self, at })
     }
 
-    /// All of them.
+    /// All gathered items.
     pub fn items(&self) -> impl Iterator<Item = GatheredItem<'_>> {
         (0..self.items.len()).map(|at| GatheredItem { all: self, at })
     }
 
-    /// An item begins: the first stands alone, any other lies within one that is here.
+    /// Starts an item: the first is the top-level item, every later item lies within a gathered item.
     pub fn start(&mut self, head: &ItemHead<'_>, clock: Option<Raw<'static>>) {
         let around = head.within.and_then(|around| self.numbers.get(&around).copied());
         self.add(head, around, clock);
     }
 
-    /// An item that stands alone at its source begins, and lies here within the one that does.
+    /// Starts an item that is top-level in the source and becomes part of the gathered top-level item.
     pub fn join(&mut self, head: &ItemHead<'_>) {
         self.add(head, Some(0), None);
     }
 
-    /// An item that lies within another at its source begins, and stands alone here, after the first.
+    /// Starts an item that lies within another item in the source and becomes a top-level item after the first.
     pub fn start_apart(&mut self, head: &ItemHead<'_>) -> FrameNumber {
         let number = self.items.len();
         self.apart.push(number);
@@ -104,7 +104,7 @@ impl GatheredItems {
         FrameNumber(number)
     }
 
-    /// An item that lies within another at its source begins, and lies here in the frame of that number.
+    /// Starts an item that lies within another item in the source and becomes part of the given frame.
     pub fn start_in(&mut self, head: &ItemHead<'_>, frame: FrameNumber) {
         self.add(head, Some(frame.0), None);
     }
@@ -121,7 +121,7 @@ impl GatheredItems {
         self.items.push(ItemNode { head, content: Vec::new(), tail, clock, frame });
     }
 
-    /// An item grows. Pieces of one part join.
+    /// Adds a delta to an item. Pieces of the same part are joined.
     pub fn delta(&mut self, delta: &Delta<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(&at) = self.numbers.get(item) else { return };
@@ -137,7 +137,7 @@ impl GatheredItems {
         }
     }
 
-    /// Takes the parts of reasoning that its issuer has not signed.
+    /// Removes and returns the parts of reasoning that its issuer has not signed.
     pub fn take_unsigned(&mut self, id: ItemId) -> Vec<Part<'static>> {
         let is_unsigned = |item: &GatheredItem<'_>| item.of() == Of::Reasoning && item.opaque().is_none();
         let Some(at) = self.item(id).filter(is_unsigned).map(|item| item.at) else { return Vec::new() };
@@ -146,7 +146,7 @@ impl GatheredItems {
         content.unwrap_or_default().into_iter().filter_map(part).collect()
     }
 
-    /// An item is complete.
+    /// Completes an item.
     pub fn complete(&mut self, tail: &ItemTail<'_>) {
         let at = self.numbers.get(&tail.id);
         if let Some(item) = at.and_then(|&at| self.items.get_mut(at)) {
@@ -155,13 +155,13 @@ impl GatheredItems {
     }
 }
 
-/// One number for an item and a part of it. The map takes numbers for hashes and looks at their low bits, so both are spread
-/// over these; no two pairs give the same.
+/// A single key for an item and a part. The map uses keys as hashes and reads their low bits, so both numbers are
+/// spread over the low bits; distinct pairs have distinct keys.
 const fn key(item: usize, part: u32) -> u64 {
     ((item as u64) << 32 | part as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
-/// Adds a piece to a text of the same sort. Returns whether it is one.
+/// Appends a piece to a text of the same kind. Returns whether the kinds match.
 fn join(so_far: &mut Part<'static>, more: &Part<'_>) -> bool {
     match (so_far, more) {
         (Part::Text(text), Part::Text(more))
@@ -176,59 +176,59 @@ fn join(so_far: &mut Part<'static>, more: &Part<'_>) -> bool {
     true
 }
 
-/// An item that has been gathered.
+/// A gathered item.
 #[derive(Clone, Copy, Debug)]
 pub struct GatheredItem<'g> {
     all: &'g GatheredItems,
     at: usize,
 }
 
-/// The number of an item that has a frame of its own.
+/// The index of an item that has its own frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameNumber(usize);
 
-/// What an item holds, in order.
+/// The content of an item, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum GatheredContent<'g> {
     /// A part.
     Part(&'g Part<'static>),
-    /// An item within it.
+    /// An item within the item.
     Item(GatheredItem<'g>),
 }
 
 impl<'g> GatheredItem<'g> {
     fn node(self) -> &'g ItemNode {
-        // Only `GatheredItems` makes these, of numbers it has.
+        // Only `GatheredItems` creates these indexes, and only for existing items.
         &self.all.items[self.at]
     }
 
-    /// How it began.
+    /// The item's start.
     pub fn head(self) -> &'g ItemHead<'static> {
         &self.node().head
     }
 
-    /// The item whose frame holds this one, and its number.
+    /// The item whose frame holds this item, and the index of that item.
     pub fn frame(self) -> (GatheredItem<'g>, FrameNumber) {
         let at = self.node().frame;
         (GatheredItem { all: self.all, at }, FrameNumber(at))
     }
 
-    /// How it ended.
+    /// The item's end.
     pub fn tail(self) -> &'g ItemTail<'static> {
         &self.node().tail
     }
 
-    /// The time at the source when it began, if it has none of its own.
+    /// The source's clock at the start of the item, if the item has no time of its own.
     pub fn clock(self) -> Option<&'g Raw<'static>> {
         self.node().clock.as_ref()
     }
 
-    /// What sort of item it is.
+    /// The kind of the item.
     pub fn of(self) -> Of {
         Of::item(&self.head().kind)
     }
 
-    /// The id of a call, or of the call that a result answers.
+    /// The id of a call, or of the call a result answers.
     pub fn call_id(self) -> Option<&'g Str<'static>> {
         match &self.head().kind {
             ItemKind::ToolCall(call) => call.call_id.as_ref(),
@@ -242,12 +242,12 @@ impl<'g> GatheredItem<'g> {
         self.parts().find_map(|part| if let Part::Args(args) = part { Some(args) } else { None })
     }
 
-    /// State that only its issuer can read, the first there is.
+    /// The first opaque part, if any.
     pub fn opaque(self) -> Option<&'g Opaque<'static>> {
         self.parts().find_map(|part| if let Part::Opaque(opaque) = part { Some(opaque) } else { None })
     }
 
-    /// Its text, if it is only that.
+    /// The item's text, if the text is its only content.
     pub fn only_text(self) -> Option<&'g Str<'static>> {
         let mut content = self.content();
         match (content.next(), content.next()) {
@@ -256,8 +256,8 @@ impl<'g> GatheredItem<'g> {
         }
     }
 
-    /// What a frame of blocks has for it, in order: the parts of a message and the items within it, those of messages
-    /// within it, too. Any other item is a block itself.
+    /// The content for a frame of blocks, in order: the parts of a message and the items within it, including those of
+    /// nested messages. Any other item is a single block.
     pub fn blocks(self) -> Vec<GatheredContent<'g>> {
         let mut blocks = Vec::new();
         self.add_blocks(&mut blocks);
@@ -276,7 +276,7 @@ impl<'g> GatheredItem<'g> {
         }
     }
 
-    /// Its parts and the items within it, in order.
+    /// The item's parts and inner items, in order.
     pub fn content(self) -> impl Iterator<Item = GatheredContent<'g>> + use<'g> {
         self.node().content.iter().map(move |content| match content {
             ContentNode::Part(part) => GatheredContent::Part(part),
@@ -284,7 +284,7 @@ impl<'g> GatheredItem<'g> {
         })
     }
 
-    /// Its parts.
+    /// The item's parts.
     pub fn parts(self) -> impl Iterator<Item = &'g Part<'static>> + use<'g> {
         self.content().filter_map(|content| match content {
             GatheredContent::Part(part) => Some(part),
@@ -292,7 +292,7 @@ impl<'g> GatheredItem<'g> {
         })
     }
 
-    /// Whether there is anything to write: a message or reasoning without content is no frame.
+    /// Whether the item is written at all: a message or reasoning without content has no frame.
     pub fn says_anything(self) -> bool {
         match self.of() {
             Of::Call | Of::Result => true,

@@ -1,9 +1,9 @@
-//! The stage before every log writer: it makes the history sound that another agent will continue.
+//! The stage before every log writer: repairs the history, so that a different agent can continue the session.
 //!
-//! Agents resume a log only if each id is there once, each result follows its call, and each call has a result. Sources
-//! keep turns that were rewound, use ids again, report results twice, early or never. This stage leaves out what the
-//! source gave up ([`Outline`]), renames ids that come again, and adds the results that are missing. Every repair is a
-//! loss or a note in the report. Lines that are given back from a record pass untouched.
+//! Agents resume a log only if each id is unique, each result follows its call, and each call has a result. Sources
+//! keep rewound turns, reuse ids, and report results twice, early or never. This stage leaves out abandoned items
+//! ([`Outline`]), renames repeated ids, and adds missing results. Every repair is a loss or a remark in the report.
+//! Lines restored from a record pass unchanged.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -20,66 +20,66 @@ use crate::model::{
 };
 use crate::pipe::{OpenItems, Target, Writer};
 
-/// Passes events on to the writer of a log, repaired.
+/// Passes repaired events to the writer of a log.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the log or the source")]
 pub(crate) struct HistoryWriter {
     writer: Box<dyn Writer>,
     /// The dialect of the log.
     dialect: &'static str,
     outline: Option<Arc<Outline>>,
-    /// Whether the log has results at all.
+    /// Whether the log format has tool results.
     has_results: bool,
-    /// Whether they name their tool.
+    /// Whether results name their tool.
     names_results: bool,
-    /// The events that come now were made from lines of that dialect, which follow.
+    /// The current events come from kept lines of this dialect, which follow.
     restoring: bool,
-    /// Such events have come: calls may be in those lines.
+    /// Kept lines of this dialect were restored, so calls may be in those lines.
     has_restored: bool,
     /// Keys of the ids of all items.
     ids: HashSet<u128, BuildHasherDefault<Identity>>,
-    /// The last new id, and the frame it was in: a line may become several items.
+    /// The last new id and its frame number: one line may become several items.
     last_id: (u128, u64),
     has_session: bool,
     session: SessionHistory,
     assets: Assets,
-    /// The notice that began last.
+    /// The last notice that started.
     notice: Option<ItemId>,
-    /// How many compactions had a summary.
+    /// The number of compactions with a summary.
     compactions: u64,
-    /// How many items were made up.
+    /// The number of made-up items.
     made_up: u64,
 }
 
-/// What is known of the session that is being written.
+/// The state of the session that is being written.
 #[derive(Default)]
 struct SessionHistory {
     pairs: CallPairs,
-    /// Calls that wait for their result.
+    /// Calls without a result so far.
     calls: HashMap<ItemId, WrittenCall>,
-    /// Ids of calls that have been written.
+    /// Ids of the calls written so far.
     call_ids: HashSet<u128>,
-    /// The ids that calls have instead of those of the source.
+    /// New ids of calls, by their key in the source.
     renamed: HashMap<u128, Str<'static>>,
     /// The open items, and whether each is a message.
     open: OpenItems<bool>,
-    /// What becomes of the result that begins next.
+    /// The decision about the next result.
     next_result: Option<NextResult>,
     /// Results that are being held back.
     held: HashMap<ItemId, HeldResult>,
-    /// Complete results that came before their call, by call.
+    /// Complete results that precede their call, by call.
     early: HashMap<ItemId, HeldResult>,
     held_bytes: usize,
     /// Results that are due before the next step.
     due: VecDeque<DueResult>,
-    /// A result has come since the first of those was due.
+    /// A result was written since the first due result was queued.
     has_result: bool,
-    /// One of them has no call: it need not wait for the results of others.
+    /// A due result has no call: it does not wait for the results of other calls.
     has_orphan: bool,
 }
 
 /// A call in the log.
 struct WrittenCall {
-    /// Its id at the source.
+    /// The key of the call's id in the source.
     key: u128,
     id: Str<'static>,
     name: Str<'static>,
@@ -88,9 +88,9 @@ struct WrittenCall {
 }
 
 enum NextResult {
-    /// It answers the call of that id.
+    /// The result answers the call with this id.
     Answers(Str<'static>),
-    /// Its call comes later, or never.
+    /// The call comes later, or never.
     Held(Option<ItemId>),
 }
 
@@ -101,16 +101,16 @@ struct HeldResult {
 }
 
 enum DueResult {
-    /// None came.
+    /// The source has no result for the call.
     Missing(ItemId),
-    /// It was held back until its call.
+    /// The result was held back until its call.
     Early(HeldResult),
-    /// It has no call.
+    /// The result has no call.
     Orphan(HeldResult),
 }
 
 impl HistoryWriter {
-    /// Results that come before their call are held up to so many bytes.
+    /// The maximum size in bytes of results held back until their call.
     const MOST_HELD: usize = 16 << 20;
 
     pub(crate) fn new(
@@ -139,13 +139,14 @@ impl HistoryWriter {
         }
     }
 
-    /// The head of an item of another agent that belongs to the conversation of the session, as an item of that conversation.
+    /// The head of an item of another agent that belongs to the session's main conversation, rewritten as an item of
+    /// that conversation.
     fn in_own_thread<'a>(&self, head: &ItemHead<'a>) -> Option<ItemHead<'a>> {
         let is_own = head.agent.is_some() && self.outline.as_ref()?.is_own_thread(head.id);
         is_own.then(|| ItemHead { agent: None, parent_call: None, ..head.clone() })
     }
 
-    /// Decides what becomes of a result that the target takes.
+    /// Decides how a result that the target accepts is written.
     fn takes_result(&mut self, head: &ItemHead<'_>, result: &ToolResult<'_>) -> Result<(), Reason> {
         let id = link_key(result.call_id.as_ref(), result.name.as_ref());
         let session = &mut self.session;
@@ -162,7 +163,7 @@ impl HistoryWriter {
         Ok(())
     }
 
-    /// An item begins, with that event.
+    /// Handles the start of an item.
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let is_step = head.within.is_none_or(|around| self.session.open.get(around).is_none());
         if is_step {
@@ -220,7 +221,7 @@ impl HistoryWriter {
         }
     }
 
-    /// Whether the id of an item names an earlier one; then the item loses it.
+    /// Whether an earlier item has the same id; the item then loses its id.
     fn is_known(&mut self, id: &Str<'_>, out: &mut Target<'_>) -> bool {
         let key = key(id);
         let here = (key, out.ledger.frame_number());
@@ -228,14 +229,14 @@ impl HistoryWriter {
             self.last_id = here;
             return false;
         }
-        // The first item of the line has it.
+        // The first item of the line keeps the id.
         if self.last_id != here {
             out.lose_str(Field::ItemId, id, Reason::Refused);
         }
         true
     }
 
-    /// A call begins. Returns its id, if it is another than its source gave it.
+    /// Handles the start of a call. Returns the call's new id, if it differs from the id in the source.
     fn call(
         &mut self,
         head: &ItemHead<'_>,
@@ -277,8 +278,8 @@ impl HistoryWriter {
         renamed
     }
 
-    /// The next step of the conversation begins: results that are due stand before it. Calls that were made at once stay
-    /// together, and so do their results.
+    /// Writes due results before the next step of the conversation. Parallel calls stay together, and so do their
+    /// results.
     fn before_step(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
         if head.kind == ItemKind::Message && head.author == Author::User {
             self.session.pairs.prompt();
@@ -311,7 +312,7 @@ impl HistoryWriter {
         }
     }
 
-    /// Writes a result that says that there is none, unless one has come.
+    /// Writes a placeholder result for a call without a result.
     fn write_missing(&mut self, item: ItemId, out: &mut Target<'_>) {
         let Some(call) = self.session.calls.remove(&item) else { return };
         self.session.pairs.close(call.key, item);
@@ -328,7 +329,7 @@ impl HistoryWriter {
         }
     }
 
-    /// Writes the call of a result whose call is not in the source. Returns it.
+    /// Writes a made-up call for a result without a call in the source. Returns the number of the call.
     fn make_up_call(&mut self, result: &ItemHead<'static>, out: &mut Target<'_>) -> Option<ItemId> {
         let ItemKind::ToolResult(ToolResult { call_id, name }) = &result.kind else { return None };
         let item = self.next_item();
@@ -358,7 +359,7 @@ impl HistoryWriter {
         Some(item)
     }
 
-    /// Writes an item of ours.
+    /// Writes a made-up item.
     fn write_made_up(
         &mut self,
         head: ItemHead<'static>,
@@ -378,7 +379,7 @@ impl HistoryWriter {
         true
     }
 
-    /// Writes a result that was held back, after its call.
+    /// Writes a held result after its call.
     fn write_held(&mut self, held: HeldResult, out: &mut Target<'_>) {
         let HeldResult { call, mut head, rest } = held;
         let mut out = out.of_earlier_frames();
@@ -406,13 +407,13 @@ impl HistoryWriter {
         }
     }
 
-    /// A number for an item of ours: readers count from one, and ids made of numbers have 48 bits for them.
+    /// A number for a made-up item: readers count from one, and ids made of numbers have 48 bits for them.
     const fn next_item(&mut self) -> ItemId {
         self.made_up += 1;
         ItemId(1 << 47 | self.made_up)
     }
 
-    /// Adds to a result that is held back; returns whether the event belongs to one.
+    /// Adds an event to a held result; returns whether the event belongs to one.
     fn hold(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
         let session = &mut self.session;
         if session.held.is_empty() {
@@ -442,7 +443,7 @@ impl HistoryWriter {
         true
     }
 
-    /// Tells the summary of a compaction as a message, where the source has it in no message.
+    /// Writes the summary of a compaction as a message, unless the source has it in a message.
     fn compacted(&mut self, compaction: &Compaction<'_>, out: &mut Target<'_>) {
         let Some(summary) = &compaction.summary else { return };
         self.compactions += 1;
@@ -469,7 +470,7 @@ impl HistoryWriter {
         self.session.due.extend(early.into_iter().map(DueResult::Orphan));
         let mut missing: Vec<ItemId> = self.session.calls.keys().copied().collect();
         missing.sort_unstable();
-        // Those that are due already have their place.
+        // Results that are already due keep their place.
         self.session.due.extend(missing.into_iter().map(DueResult::Missing));
         self.write_due(out);
         self.session = SessionHistory::default();
@@ -484,7 +485,7 @@ impl SessionHistory {
         self.due.push_back(result);
     }
 
-    /// An id for a call, as log writers make it, that no call has.
+    /// A call id in the form that log writers use, unique in the session.
     fn new_call_id(&mut self, ItemId(number): ItemId) -> Str<'static> {
         let mut id = Str::from_plain(&format!("call_{number}"));
         let mut more = 1_u64;
@@ -496,11 +497,11 @@ impl SessionHistory {
     }
 }
 
-/// The notes for ids that the source does not have.
+/// Remarks about ids missing in the source.
 pub(crate) const MADE_UP_CALL_ID: &str = "made up the id of a call";
 pub(crate) const UNNAMED_RESULT: &str = "result without an id taken for that of the first open call";
 
-/// The text of a result that no source had.
+/// The text of a placeholder result.
 const NO_RESULT: &str = "[No result of this tool call was recorded.]";
 
 fn size_of_part(part: &Part<'_>) -> usize {
@@ -524,7 +525,7 @@ impl Writer for HistoryWriter {
         let own = self.in_own_thread(head);
         let head = own.as_ref().unwrap_or(head);
         match self.writer.takes(head) {
-            // It may hold a picture that is shown elsewhere.
+            // The notice may hold an image that a later item refers to.
             Err(reason) if matches!(head.kind, ItemKind::Notice(_)) && head.within.is_none() => {
                 self.assets.refuse(head.id, reason);
                 return Ok(());
@@ -601,7 +602,7 @@ impl Writer for HistoryWriter {
                     return self.write_due(out);
                 }
             }
-            // The first session may be told after its first items.
+            // The event of the first session may follow its first items.
             Event::SessionStarted(_) if std::mem::replace(&mut self.has_session, true) => {
                 self.end_session(out);
             }

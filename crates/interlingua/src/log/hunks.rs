@@ -1,6 +1,6 @@
-//! What changed in a text, for agents that keep it as it was before and after.
+//! Diffs, for agents that store a text before and after a change.
 
-/// One hunk of a unified diff: the lines that both begin and end with stand around those that differ. `starts` are the
+/// One hunk of a unified diff: the common first and last lines surround the lines that differ. `starts` are the
 /// numbers of the first lines.
 pub(crate) fn hunk_of(old: &str, new: &str, starts: (u64, u64)) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());

@@ -1,4 +1,4 @@
-//! The ids of sessions: which ones a program takes, and the one that is made up where the source has none that fits.
+//! Session ids: the ids a program accepts, and the made-up id for a source without an acceptable id.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use crate::json::Raw;
 use crate::ledger::TextDigest;
 use crate::model::Part;
 
-/// Which ids of sessions a program takes.
+/// The session ids a program accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionIds {
-    /// The log has no id of its session.
+    /// The log has no session id.
     Nowhere,
     /// A UUID.
     Uuid,
-    /// A UUID of the versions 1 to 5: Qwen Code finds no other.
+    /// A UUID of version 1 to 5: Qwen Code does not find sessions with any other id.
     EarlyUuid,
     /// A UUID after this prefix.
     PrefixedUuid(&'static str),
@@ -25,7 +25,7 @@ pub enum SessionIds {
 }
 
 impl SessionIds {
-    /// The form in which a program takes the id of another program's session, if there is one. Different ids have different forms.
+    /// The form of a foreign session id that the program accepts, if there is one. Different ids have different forms.
     pub fn form_of(self, id: &str) -> Option<Cow<'_, str>> {
         let is_word = |id: &str| {
             !id.is_empty()
@@ -46,7 +46,7 @@ impl SessionIds {
         }
     }
 
-    /// An id made of a digest.
+    /// An id derived from a digest.
     fn made_of(self, digest: u128) -> String {
         let [one, two, three, four] = [96, 64, 32, 0].map(|bits| (digest >> bits) as u32);
         let uuid = format!(
@@ -72,12 +72,12 @@ fn is_early_uuid(id: &str) -> bool {
         && matches!(at(19).to_ascii_lowercase(), b'8' | b'9' | b'a' | b'b')
 }
 
-/// The id that is made up for a session, and what it is made of.
+/// The made-up id of a session, and the inputs it is derived from.
 #[derive(Debug, Default)]
 pub(super) struct MadeUpId {
-    /// The name and the place of the source.
+    /// The name and the location of the source.
     source: [Option<String>; 2],
-    /// How many sessions of the file came before.
+    /// The number of earlier sessions in the file.
     earlier: usize,
     id: Option<String>,
     is_noted: bool,
@@ -88,24 +88,25 @@ impl MadeUpId {
         Self { source: [options.source_name.clone(), options.source_place.clone()], ..Self::default() }
     }
 
-    /// The id, once it is made.
+    /// The id, once made.
     pub(super) fn id(&self) -> Option<Raw<'static>> {
         self.id.as_ref().map(|id| Raw::owned(format!("\"{id}\"")))
     }
 
-    /// Whether the report does not have the made-up id yet; afterwards it has.
+    /// Whether the report lacks a remark about the made-up id; marks the remark as made.
     pub(super) fn is_news(&mut self) -> bool {
         !std::mem::replace(&mut self.is_noted, true)
     }
 
-    /// A further session follows in the same file.
+    /// Prepares for a further session in the same file.
     pub(super) fn next_session(&mut self) {
         *self =
             Self { source: std::mem::take(&mut self.source), earlier: self.earlier + 1, ..Self::default() };
     }
 
-    /// Makes the id, unless it is made: of the id that the source has and the program does not take, or else of the name and the place of
-    /// the source and of the first item of the session. Files of many sessions have the same name.
+    /// Makes the id once: from the source's id if the program does not accept that id, or else from the name and
+    /// location of the source and the first item of the session. Several sessions may come from files with the same
+    /// name.
     pub(super) fn make(&mut self, form: SessionIds, known: Option<&str>, first: GatheredItem<'_>) {
         if self.id.is_some() {
             return;

@@ -1,19 +1,19 @@
-//! Media in frames that are built.
+//! Media in built frames.
 
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{Field, Media, MediaSource};
 use crate::pipe::Target;
 
-/// Which media a frame can hold.
+/// The media a frame can hold.
 #[derive(Debug)]
 pub struct MediaRules {
-    /// Their types, or what those begin with. Only a document (`application/pdf`) has a name and keeps its type where it is
-    /// named by its address: all else is a picture.
+    /// The media types, or their prefixes. Only a document (`application/pdf`) has a name and keeps its type when
+    /// referred to by URL: all other media are images.
     pub types: &'static [&'static str],
-    /// Whether they may be named by their address.
+    /// Whether media may be referred to by URL.
     pub by_address: bool,
-    /// Whether the assistant's own messages may hold any.
+    /// Whether assistant messages may hold media.
     pub from_assistant: bool,
 }
 
@@ -21,7 +21,7 @@ impl MediaRules {
     /// No media.
     pub const NONE: MediaRules = MediaRules { types: &[], by_address: false, from_assistant: false };
 
-    /// As much of media as a frame can say; gives up the rest.
+    /// The media with the members a frame can hold; books the other members as lost.
     pub(super) fn sayable<'m>(
         &self,
         media: &'m Media<'m>,
@@ -35,7 +35,7 @@ impl MediaRules {
         let by_address = match source {
             MediaSource::Text(_) => return Err(Reason::NoSlot),
             _ if self.types.is_empty() => return Err(Reason::NoSlot),
-            // Each provider has its own store of files.
+            // Each provider has its own file store.
             MediaSource::File(_) => return Err(Reason::Foreign),
             _ if from_assistant && !self.from_assistant => return Err(Reason::Refused),
             _ if known.as_deref().is_some_and(|known| !takes(known)) => return Err(Reason::Refused),

@@ -1,9 +1,9 @@
-//! What logs share: an item is gathered with all that belongs to it, then the frame that was kept for it is given back
-//! with its holes filled, or a frame is built.
+//! Shared parts of log writers: an item is gathered completely; then its kept frame is restored with the holes filled,
+//! or a new frame is built.
 //!
-//! A dialect says how its values look ([`LogForm`]): the same native values fill the holes of a kept frame and make up a
-//! built one. Everything else is here: which frame may be filled and what becomes of the others, what stands between
-//! frames, what a built frame cannot say, ids, times and the facts of the session.
+//! A dialect defines its native values ([`LogForm`]): the same values fill the holes of a kept frame and make up a
+//! built frame. This module does the rest: the choice of kept frames to fill, the fate of the other frames,
+//! separators, losses of built frames, ids, times and the facts of the session.
 
 mod arguments;
 mod assets;
@@ -25,8 +25,8 @@ mod values;
 mod words;
 mod writer;
 
-/// A pattern for what no frame of a log says when it is built: what only requests, turns and live agents have, and what
-/// no log has a place for so far.
+/// A pattern for the fields that no built frame of a log holds: fields of requests, turns and live agents, and fields
+/// without a place in any log so far.
 macro_rules! said_by_no_log {
     () => {
         crate::model::settings!()
@@ -63,19 +63,19 @@ macro_rules! said_by_no_log {
 }
 pub(crate) use said_by_no_log;
 
-/// Words that a log has of everyone but the system, whose prompt is never told as another's words.
+/// Support for messages in logs without system prompts: a system prompt is never written as another author's message.
 pub(crate) const SPOKEN: crate::model::Says = crate::model::Says::Less("system prompts are left out");
 
-/// The same in a file of one agent ([`LogRules::one_agent`]).
+/// The same in a file of a single agent ([`LogRules::one_agent`]).
 pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Says =
     crate::model::Says::Less("system prompts are left out, and what subagents say");
 
-/// What a file of one agent has of that agent only.
+/// Support for fields that a file of a single agent holds for the main agent only.
 pub(crate) const OF_MAIN_AGENT: crate::model::Says =
     crate::model::Says::Less("what subagents say and do is left out");
 
-/// A pattern for the facts of a session that no head and no line says when it is built: they are lost unless lines were
-/// kept. Whoever reads a log knows whose it is.
+/// A pattern for the session facts that no built head or line holds: these facts are lost unless kept lines hold them.
+/// The log's own agent is implied by its format.
 macro_rules! said_by_kept_frames {
     () => {
         crate::model::Field::SessionParent

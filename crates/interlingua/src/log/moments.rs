@@ -1,13 +1,13 @@
-//! Times that a source counts in seconds or milliseconds, said as dates, and dates counted.
+//! Conversion of times in seconds or milliseconds to dates, and of dates to milliseconds.
 //!
-//! A date has every digit that the number had, so nothing is rounded on the way there.
+//! A date keeps every digit of the number, so the conversion does not round.
 
 use std::fmt::Write as _;
 
 /// The first second of the year 10000: dates have four digits for the year.
 const END: u64 = 253_402_300_800;
 
-/// Writes the date of so many milliseconds since 1970, as JSON. Returns whether there is one.
+/// Writes the date at `millis` milliseconds since 1970, as JSON. Returns whether the date is in range.
 pub(crate) fn date_of_millis(millis: u64, out: &mut String) -> bool {
     out.clear();
     let (seconds, rest) = (millis / 1000, millis % 1000);
@@ -17,7 +17,7 @@ pub(crate) fn date_of_millis(millis: u64, out: &mut String) -> bool {
     }
 }
 
-/// The same for seconds since 1970 as a JSON number has them: digits, and perhaps a fraction.
+/// The same for seconds since 1970 in the form of a JSON number: digits, with an optional fraction.
 pub(crate) fn date_of_seconds(number: &str, out: &mut String) -> bool {
     out.clear();
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
@@ -35,7 +35,7 @@ pub(crate) fn date_of_seconds(number: &str, out: &mut String) -> bool {
     true
 }
 
-/// The milliseconds since 1970 of a date, with or without its quotes. A finer fraction is cut off.
+/// The milliseconds since 1970 of a date, with or without its quotes. A finer fraction is truncated.
 pub(crate) fn millis_of_date(date: &str) -> Option<u64> {
     let text = date.trim_matches('"');
     let (day, rest) = text.split_at_checked(10)?;
@@ -61,10 +61,10 @@ pub(crate) fn millis_of_date(date: &str) -> Option<u64> {
     u64::try_from(seconds * 1000 + millis).ok()
 }
 
-/// Writes a date up to its seconds, with the quote before it.
+/// Writes a date up to its seconds, with the opening quote.
 fn write_date(seconds: u64, out: &mut String) {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March have their leap day at the end; 400 of them are one cycle.
+    // Years that begin in March have their leap day at the end; 400 years are one cycle.
     let days = days + 719_468;
     let (cycle, of_cycle) = (days / 146_097, days % 146_097);
     let year = (of_cycle - of_cycle / 1460 + of_cycle / 36_524 - of_cycle / 146_096) / 365;
@@ -78,7 +78,7 @@ fn write_date(seconds: u64, out: &mut String) {
     let _ = write!(out, "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
 }
 
-/// How many days lie between 1970 and a date.
+/// The number of days between 1970 and a date.
 const fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (cycle, of_cycle) = (year.div_euclid(400), year.rem_euclid(400));

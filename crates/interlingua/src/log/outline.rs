@@ -1,9 +1,9 @@
-//! The outline of a session: which of its items still count, and which calls are never answered.
+//! The outline of a session: the items that still count, and the calls without a result.
 //!
-//! A log keeps turns that were rewound, branches that were left and messages that were rewritten. Only the end of the
-//! source shows which items those are, and a session is never held in memory. So the source is read twice: the first
-//! pass ([`OutlineReader`]) gathers ids, parents, calls and results, less than a hundred bytes for an item and no text;
-//! the second pass converts with the [`Outline`] in its [`Options`]. Both passes number items alike.
+//! A log keeps rewound turns, abandoned branches and rewritten messages. Only the end of the source shows which items
+//! those are, and a session is never held in memory. So the source is read twice. The first pass ([`OutlineReader`])
+//! gathers ids, parents, calls and results: less than a hundred bytes per item and no text. The second pass converts
+//! with the [`Outline`] in its [`Options`]. Both passes number items alike.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -17,47 +17,47 @@ use crate::ledger::{Identity, Leftover, text_key};
 use crate::model::{Author, Event, ItemHead, ItemId, ItemKind, Origin, Part, Rewind};
 use crate::pipe::{Pipe, Target, Writer};
 
-/// Which items of a source belong to its history.
+/// The items of a source that belong to its history.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// Items of rewound turns, left branches and replaced versions.
+    /// Items of rewound turns, abandoned branches and replaced versions.
     left_out: OutlineItems,
-    /// Messages that were rewritten later and hold items of their own: only their text is replaced.
+    /// Messages that were rewritten later and contain other items: only their text is replaced.
     replaced: OutlineItems,
-    /// Calls that no result answers.
+    /// Calls without a result.
     unanswered: OutlineItems,
-    /// Results that come before their call, with the call.
+    /// Results that precede their call, with the call.
     early: HashMap<u64, ItemId, BuildHasherDefault<Identity>>,
-    /// Items of another agent that belong to the conversation of the session.
+    /// Items of another agent that belong to the session's main conversation.
     own_thread: OutlineItems,
-    /// How many circles parents make.
+    /// The number of cycles among parents.
     circles: usize,
 }
 
 type OutlineItems = HashSet<u64, BuildHasherDefault<Identity>>;
 
 impl Outline {
-    /// How many items the source gave up.
+    /// The number of items the source abandoned.
     pub fn left_out(&self) -> usize {
         self.left_out.len()
     }
 
-    /// How many circles the parents of items make.
+    /// The number of cycles among the parents of items.
     pub fn circles(&self) -> usize {
         self.circles
     }
 
-    /// Whether the source gave the item up.
+    /// Whether the source abandoned the item.
     pub fn is_left_out(&self, ItemId(item): ItemId) -> bool {
         !self.left_out.is_empty() && self.left_out.contains(&spread(item))
     }
 
-    /// Whether a later message replaces the text of that one.
+    /// Whether a later message replaces the text of the item.
     pub(super) fn is_replaced(&self, ItemId(item): ItemId) -> bool {
         !self.replaced.is_empty() && self.replaced.contains(&spread(item))
     }
 
-    /// Whether the item belongs to the conversation of the session, though another agent is named as its author.
+    /// Whether the item belongs to the session's main conversation, although it names another agent.
     pub(super) fn is_own_thread(&self, ItemId(item): ItemId) -> bool {
         !self.own_thread.is_empty() && self.own_thread.contains(&spread(item))
     }
@@ -66,13 +66,13 @@ impl Outline {
         self.unanswered.contains(&spread(item))
     }
 
-    /// The call that a result precedes.
+    /// The call of an early result.
     pub(super) fn call_after(&self, ItemId(result): ItemId) -> Option<ItemId> {
         self.early.get(&spread(result)).copied()
     }
 }
 
-/// Numbers of items follow each other; the tables take them for hashes.
+/// Item numbers are consecutive; the tables use them as hashes, so their bits are spread.
 const fn spread(item: u64) -> u64 {
     item.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -98,7 +98,7 @@ pub struct OutlineReader {
 }
 
 impl OutlineReader {
-    /// Reads a source of that dialect and role.
+    /// Starts reading a source of the given dialect and role.
     pub fn new(from: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
         let outline = Arc::default();
         let writer = OutlineWriter { finished: Arc::clone(&outline), ..OutlineWriter::new(from.0.lineage) };
@@ -106,12 +106,12 @@ impl OutlineReader {
         Ok(Self { pipe: Pipe::with_writer(from, Box::new(writer), options)?, outline })
     }
 
-    /// Takes the next bytes of the source.
+    /// Reads the next bytes of the source.
     pub fn push(&mut self, bytes: &[u8]) {
         self.pipe.push(bytes, &mut Vec::new());
     }
 
-    /// The source is complete.
+    /// Ends the source and returns its outline.
     pub fn finish(mut self) -> Outline {
         self.pipe.finish(&mut Vec::new());
         std::mem::take(&mut *self.outline.lock().unwrap_or_else(PoisonError::into_inner))
@@ -124,7 +124,7 @@ pub(crate) struct OutlineWriter {
     lineage: Lineage,
     session: SessionOutline,
     has_session: bool,
-    /// How many had a summary.
+    /// The number of compactions with a summary.
     compactions: u64,
     outline: Outline,
     finished: Arc<Mutex<Outline>>,
@@ -161,17 +161,17 @@ impl OutlineWriter {
         }
     }
 
-    /// The next events were made from lines of that dialect: a record has the parents of the agent whose lines it kept.
+    /// The next events come from kept lines of the given dialect: a record has the parents of that agent's log.
     pub(crate) fn kept_lines_of(&mut self, owner: &str) {
         if let Some(dialect) = Dialect::named(owner) {
             self.lineage = dialect.lineage;
         }
     }
 
-    /// Learns from an event.
+    /// Adds an event to the outline.
     pub(crate) fn observe(&mut self, event: &Event<'_>) {
         match event {
-            // The first session may be told after its first items.
+            // The event of the first session may follow its first items.
             Event::SessionStarted(_) if std::mem::replace(&mut self.has_session, true) => self.end_session(),
             Event::ItemStarted(head) => self.session.started(head),
             Event::ItemDelta(delta) => {
@@ -192,7 +192,7 @@ impl OutlineWriter {
         }
     }
 
-    /// Everything has been observed.
+    /// Ends the input and returns the outline.
     pub(crate) fn settle(&mut self) -> Outline {
         self.end_session();
         std::mem::take(&mut self.outline)
@@ -206,18 +206,18 @@ impl OutlineWriter {
 /// The items of one session.
 #[derive(Debug, Default)]
 struct SessionOutline {
-    /// Items that lie in no other, or in a notice: each is one step of the history.
+    /// Top-level items and items within a notice: each is one step of the history.
     steps: Vec<OutlineStep>,
-    /// The last step of each id.
+    /// The last step with each id.
     by_id: HashMap<u128, u32>,
-    /// The first step of each id that still counts: an item that is written again keeps its place.
+    /// The first step of each id that still counts: a rewritten item keeps its place.
     places: HashMap<u128, u32>,
-    /// Steps whose parent has not come yet.
+    /// Steps whose parent has not been read yet.
     unresolved: Vec<(u32, u128)>,
-    /// Items within steps.
+    /// Items within steps, with their step.
     inner: Vec<(u64, u32)>,
     links: Vec<OutlineLink>,
-    /// The step that each open item belongs to.
+    /// The step of each open item.
     open: HashMap<u64, u32, BuildHasherDefault<Identity>>,
 }
 
@@ -226,18 +226,18 @@ struct OutlineStep {
     item: u64,
     parent: Parent,
     agent: u128,
-    /// The call that started the agent.
+    /// The call that started the step's agent.
     parent_call: u128,
-    /// The step in whose place it is.
+    /// The number of the first counted step with the same id; the step's own number if there is none.
     place: u32,
     marks: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parent {
-    /// The item names none.
+    /// The item names no parent.
     Nothing,
-    /// It names one that is not in the input, or has no id itself.
+    /// The item names a parent that is not in the input, or the item has no id itself.
     Unknown,
     Step(u32),
 }
@@ -257,7 +257,7 @@ impl OutlineStep {
     }
 }
 
-/// A call, a result, or a prompt between them.
+/// A call, a result, or a prompt between calls and results.
 #[derive(Debug)]
 struct OutlineLink {
     item: u64,
@@ -308,7 +308,7 @@ impl SessionOutline {
                     Parent::Unknown
                 }
             }
-            // A summary stands for what was compacted, and begins no branch.
+            // A summary replaces compacted items and starts no branch.
             None if own.is_none() || head.origin == Some(Origin::Summary) => Parent::Unknown,
             None => Parent::Nothing,
         };
@@ -342,14 +342,14 @@ impl SessionOutline {
     fn has_text(&mut self, item: ItemId) {
         if let Some(&step) = self.open.get(&spread(item.0)) {
             let step = &mut self.steps[step as usize];
-            // The text of a result is not the step's own.
+            // The text of a result within the step does not count as the step's text.
             if step.item == item.0 {
                 step.marks |= OutlineStep::TEXT;
             }
         }
     }
 
-    /// Marks the steps that a rewind takes back: those in the first place that is taken back, and in later places.
+    /// Marks the steps that a rewind takes back: the step at the first rewound place and all later steps.
     fn rewound(&mut self, rewind: &Rewind<'_>) {
         let Rewind { to, turns } = rewind;
         let from = match (to, turns) {
@@ -413,7 +413,7 @@ impl SessionOutline {
         pair(&self.links, outline);
     }
 
-    /// A log of nothing but a subagent's conversation is a session of its own.
+    /// A log that contains only a subagent's conversation is treated as a session of its own.
     fn find_own_thread(&self, main: u128, lineage: Lineage, outline: &mut Outline) {
         let is_alone =
             main != 0 && self.steps.iter().all(|step| step.agent != 0 || step.is(OutlineStep::NOTICE));
@@ -443,13 +443,13 @@ impl SessionOutline {
         circles
     }
 
-    /// Which steps the branch holds that ends with the last step of that sort; `None` if parents make a circle.
+    /// The steps on the branch that ends with the last matching step; `None` if the parents form a cycle.
     fn branch(&self, main: u128, ends: impl Fn(OutlineStep) -> bool) -> Option<Vec<bool>> {
         let steps = &self.steps;
         let mut active = vec![false; steps.len()];
         let is_main = |at: usize| steps[at].agent == main;
         let before = |at: usize| (0..at).rev().find(|&earlier| is_main(earlier));
-        // A log in which no line names its parent is no tree: its lines follow each other.
+        // A log without parents is not a tree: its lines follow each other.
         let is_tree = steps.iter().any(|step| matches!(step.parent, Parent::Step(_)));
         let mut next = (0..steps.len()).rev().find(|&at| is_main(at) && ends(steps[at]));
         while let Some(at) = next {
@@ -458,7 +458,7 @@ impl SessionOutline {
             }
             next = match steps[at].parent {
                 Parent::Step(parent) if is_main(parent as usize) => Some(parent as usize),
-                // A line that is no message and names no parent marks a compaction or a change of settings.
+                // A line that is not a message and names no parent marks a compaction or a change of settings.
                 Parent::Nothing if is_tree && !steps[at].is(OutlineStep::NOTICE) => None,
                 Parent::Step(_) | Parent::Nothing | Parent::Unknown => before(at),
             };
@@ -467,8 +467,8 @@ impl SessionOutline {
         Some(active)
     }
 
-    /// Results of parallel calls hang on their calls, and only one of them is on the branch. They belong to it if
-    /// their parent and their call do, and so does what continues an assistant's message.
+    /// Results of parallel calls have their calls as parents, so only one result is on the branch. A result belongs to
+    /// the branch if its parent and its call do; so does a line that continues an assistant's message.
     fn keep_parallel(&self, active: &mut [bool]) {
         for _ in 0..2 {
             for (at, step) in self.steps.iter().enumerate() {
@@ -505,7 +505,7 @@ impl SessionOutline {
         }
     }
 
-    /// Leaves out what subagents did whose call is left out.
+    /// Leaves out the steps of subagents whose call is left out.
     fn leave_out_subagents(&self, main: u128, left_out: &mut [bool]) {
         let (mut gone, mut here) = (BTreeSet::new(), BTreeSet::new());
         for OutlineLink { step, kind, .. } in &self.links {
@@ -521,7 +521,7 @@ impl SessionOutline {
     }
 }
 
-/// Finds the calls without a result and the results that come before their call.
+/// Finds the calls without a result and the results that precede their call.
 fn pair(links: &[OutlineLink], outline: &mut Outline) {
     let mut pairs = CallPairs::default();
     let mut early: BTreeMap<u128, u64> = BTreeMap::new();
@@ -530,7 +530,7 @@ fn pair(links: &[OutlineLink], outline: &mut Outline) {
             LinkKind::Prompt => pairs.prompt(),
             LinkKind::Call(id) => pairs.call(*id, ItemId(*item)),
             LinkKind::Result(id) => {
-                // A result without an id may be anyone's.
+                // A result without an id may belong to any call.
                 if pairs.result(*id) == Answered::Nothing && !has_no_id(*id) {
                     pairs.has_answer(*id);
                     early.insert(*id, *item);
@@ -538,7 +538,7 @@ fn pair(links: &[OutlineLink], outline: &mut Outline) {
             }
         }
     }
-    // Only a call that no later result answers is answered by an earlier one.
+    // An early result answers its call only if no later result does.
     let unanswered: OutlineItems = pairs.open().map(|ItemId(item)| spread(item)).collect();
     for OutlineLink { item, kind, .. } in links {
         if let LinkKind::Call(id) = kind
@@ -552,13 +552,13 @@ fn pair(links: &[OutlineLink], outline: &mut Outline) {
     }
 }
 
-/// The number of the message that the summary of a compaction becomes. Readers count items from one.
+/// The number of the message for the summary of a compaction. Readers count items from one.
 pub(super) const fn summary_item(compaction: u64) -> ItemId {
     ItemId(1 << 46 | compaction)
 }
 
-/// An id as a number, whatever its spelling.
+/// An id as a number, independent of its spelling.
 pub(crate) fn key(id: &Str<'_>) -> u128 {
-    // A number without an upper half means that there is no id.
+    // A key without an upper half means that the id is missing.
     text_key(&id.decode()).max(1 << 64)
 }

@@ -1,4 +1,4 @@
-//! Calls and the results that answer them, also where ids are used again.
+//! Pairs of calls and results, including reused ids.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,38 +6,38 @@ use super::outline::key as id_key;
 use crate::json::Str;
 use crate::model::ItemId;
 
-/// The calls of one session that wait for their result. A call is known by its [`link_key`].
+/// The waiting calls of one session: calls without a result so far. A call is identified by its [`link_key`].
 #[derive(Debug, Default)]
 pub(crate) struct CallPairs {
     waiting: HashMap<u128, VecDeque<WaitingCall>>,
-    /// Calls whose id was used again after another prompt: they are answered last.
+    /// Open calls whose id was reused after a later prompt: they are answered last.
     stale: HashMap<u128, Vec<ItemId>>,
     answered: HashSet<u128>,
-    /// How many prompts have come.
+    /// The number of prompts so far.
     prompts: u64,
 }
 
 #[derive(Debug)]
 struct WaitingCall {
     item: ItemId,
-    /// The tool of a call without an id.
+    /// The key of the tool, for a call without an id.
     tool: u128,
     prompt: u64,
 }
 
-/// What a result answers.
+/// The call that a result answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// That call.
+    /// The result answers this call.
     Call(ItemId),
-    /// A call that has its result.
+    /// The result answers a call that already has a result.
     Again,
-    /// No call that has come.
+    /// The result answers no call so far.
     Nothing,
 }
 
 impl CallPairs {
-    /// The user says something: a call of that id from before is not the one that is answered next.
+    /// Records a prompt of the user: an earlier call with the same id is not the next to be answered.
     pub(crate) fn prompt(&mut self) {
         self.prompts += 1;
     }
@@ -51,12 +51,13 @@ impl CallPairs {
         calls.push_back(WaitingCall { item, tool, prompt });
     }
 
-    /// A result of that call came before it.
+    /// Records an early result: the result of a call that has not been read yet.
     pub(crate) fn has_answer(&mut self, key: u128) {
         self.answered.insert(parts_of(key).0);
     }
 
-    /// Calls of one id are answered in their order, and so are calls of one tool that have none.
+    /// Finds the call of a result. Calls with the same id are answered in order, and so are calls of the same tool
+    /// without an id.
     pub(crate) fn result(&mut self, key: u128) -> Answered {
         let (id, tool) = parts_of(key);
         let id =
@@ -77,14 +78,14 @@ impl CallPairs {
         call.map_or(Answered::Nothing, |call| Answered::Call(call.item))
     }
 
-    /// The id of the only call that waits.
+    /// The id of the only waiting call.
     fn only_waiting(&self) -> Option<u128> {
         let mut waiting = self.waiting.iter();
         let (id, calls) = waiting.next()?;
         (calls.len() == 1 && waiting.next().is_none()).then_some(*id)
     }
 
-    /// The call is answered otherwise. Returns whether it was waiting.
+    /// Closes a call answered by a placeholder or an early result. Returns whether the call was waiting.
     pub(crate) fn close(&mut self, key: u128, item: ItemId) -> bool {
         let (id, _) = parts_of(key);
         if let Some(calls) = self.stale.get_mut(&id)
@@ -103,13 +104,13 @@ impl CallPairs {
         true
     }
 
-    /// The calls that still wait, in no order.
+    /// The waiting calls, in no order.
     pub(crate) fn open(&self) -> impl Iterator<Item = ItemId> + '_ {
         self.waiting.values().flatten().map(|call| call.item).chain(self.stale.values().flatten().copied())
     }
 }
 
-/// What a call or a result is known by: the id of the call, or the name of the tool where there is no id.
+/// The key of a call or a result: the id of the call, or the name of the tool if the id is missing.
 pub(crate) fn link_key(call_id: Option<&Str<'_>>, tool: Option<&Str<'_>>) -> u128 {
     match call_id {
         Some(id) => id_key(id),
@@ -117,12 +118,12 @@ pub(crate) fn link_key(call_id: Option<&Str<'_>>, tool: Option<&Str<'_>>) -> u12
     }
 }
 
-/// Whether that is the key of a call or a result without an id.
+/// Whether the key belongs to a call or a result without an id.
 pub(crate) const fn has_no_id(key: u128) -> bool {
     key >> 64 == 0
 }
 
-/// The id, which is zero for none, and the tool of a call without an id.
+/// The id, zero if missing, and the tool of a call without an id.
 const fn parts_of(key: u128) -> (u128, u128) {
     if has_no_id(key) { (0, key) } else { (key, 0) }
 }
@@ -153,7 +154,7 @@ mod tests {
         pairs.call(key(None, "list"), ItemId(2));
         let answers = [pairs.result(key(None, "write")), pairs.result(link_key(None, None))];
         assert_eq!(answers, [1, 2].map(|number| Answered::Call(ItemId(number))));
-        // An id says it, whatever the tool is called.
+        // With an id, the tool's name does not matter.
         pairs.call(key(Some("a"), "read"), ItemId(3));
         pairs.call(key(Some("b"), "read"), ItemId(4));
         assert_eq!(pairs.result(key(Some("b"), "x")), Answered::Call(ItemId(4)));

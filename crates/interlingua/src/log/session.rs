@@ -1,33 +1,34 @@
-//! What a reader says of the session.
+//! Session events of a reader.
 
 use crate::json::{Raw, Str};
 use crate::model::{Event, Session, time};
 use crate::pipe::Events;
 
-/// What has been said of the session. Line after line repeats it; only what changed is an event.
+/// The facts of the session emitted so far. Lines repeat these facts; only changes are emitted.
 #[derive(Debug, Default)]
 pub struct SessionNews {
     known: Session<'static>,
     has_begun: bool,
-    /// When the session was written last, as its head holds it.
+    /// The time of the last write to the log, from the session's head.
     updated: Option<Raw<'static>>,
 }
 
 impl SessionNews {
-    /// What is known so far.
+    /// The facts emitted so far.
     pub fn known(&self) -> &Session<'static> {
         &self.known
     }
 
-    /// Begins a session of which nothing is known yet: a line tells that another one follows, but not which.
+    /// Starts a session without facts: a line marks a new session without naming it.
     pub fn begin(&mut self, agent: &'static str, out: &mut Events<'_>) {
         self.has_begun = true;
         let agent = Some(Str::escaped(agent));
         out.event(&Event::SessionStarted(Session { agent, ..Session::default() }));
     }
 
-    /// The head of a session, or a line of its own, holds when the log was written last. What follows the head is earlier,
-    /// and of several lines the latest counts, so that one is told when the session ends. The values stay where they are.
+    /// Stores the time of the log's last write, from the session's head or a line of its own. The items after the head
+    /// are earlier, and the latest time of several lines counts, so the time is emitted at the end of the session. The
+    /// values stay in their frames.
     pub fn updated(&mut self, time: &Raw<'_>) {
         let latest = self.updated.as_ref().and_then(time::epoch_millis);
         if time::epoch_millis(time) >= latest {
@@ -35,14 +36,14 @@ impl SessionNews {
         }
     }
 
-    /// Nothing more comes of the session.
+    /// Ends the session.
     pub fn end(&mut self, out: &mut Events<'_>) {
         if let Some(time) = self.updated.take() {
             out.event_unclaimed(&Event::Clock(time));
         }
     }
 
-    /// Says what a line of the agent tells of the session, as far as it is new. With the first of it the session begins.
+    /// Emits the new facts in a line of the agent. The first facts start the session.
     pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut Events<'_>) {
         if told.is_old_news(&self.known) {
             return;

@@ -1,4 +1,5 @@
-//! Native values: an item as the dialect writes it. The same value fills the holes of a kept frame or becomes a frame.
+//! Native values: an item in the dialect's own form. The same value fills the holes of a kept frame or becomes a
+//! frame.
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::model::Part;
@@ -11,24 +12,25 @@ pub enum NativeValue<'g> {
     Text(Str<'g>),
     /// Any value, verbatim.
     Json(Raw<'g>),
-    /// A string that is several texts, one after the other.
+    /// A string that consists of several texts in sequence.
     Joined(Vec<Str<'g>>),
     /// An object.
     Object(NativeObject<'g>),
     /// A list.
     List(Vec<NativeElement<'g>>),
-    /// Content that is either one value or a list or object. A kept frame tells which: a hole in its place is filled with
-    /// the one, holes inside it with the other. A built frame has the one, if there is one.
+    /// Content that is either a single value or a list or object. A kept frame decides the form: a hole at its place
+    /// is filled with the single value, holes inside it with the list or object. A built frame gets the single value,
+    /// if there is one.
     Either(Option<Box<NativeValue<'g>>>, Box<NativeValue<'g>>),
-    /// What a kept frame says in another form: a time in seconds, for a date. It fills no hole.
+    /// A value that a kept frame holds in a different form: a date as a time in seconds. It fills no hole.
     Otherwise(Raw<'g>),
 }
 
-/// An element of a list. A kept list may have elements that nobody read, so elements find their places by their class:
-/// the second of a class is the second one of that class in the kept list that has a hole.
+/// An element of a list. A kept list may have elements the reader did not claim, so elements are matched by class: the
+/// second element of a class fills the second element of that class with a hole.
 #[derive(Debug)]
 pub struct NativeElement<'g> {
-    /// The class, as [`super::LogForm::class_of`] gives it to elements of kept lists.
+    /// The class that [`super::LogForm::class_of`] returns for elements of kept lists.
     pub class: usize,
     /// The element.
     pub value: NativeValue<'g>,
@@ -39,12 +41,12 @@ pub struct NativeElement<'g> {
 pub struct NativeObject<'g>(Vec<(&'static str, NativeValue<'g>)>);
 
 impl<'g> NativeObject<'g> {
-    /// No members.
+    /// An object without members.
     pub fn new() -> Self {
         Self(Vec::with_capacity(8))
     }
 
-    /// An object that says what it is.
+    /// An object with a `type` member.
     pub fn typed(kind: &'g str) -> Self {
         let mut object = Self::new();
         object.literal("type", kind);
@@ -65,12 +67,12 @@ impl<'g> NativeObject<'g> {
         self
     }
 
-    /// Adds a string that needs no escaping.
+    /// Adds a string member that needs no escaping.
     pub fn literal(&mut self, name: &'static str, word: &'g str) -> &mut Self {
         self.put(name, Str::escaped(word))
     }
 
-    /// The member of that name.
+    /// The member with the given name.
     pub fn get(&self, name: &str) -> Option<&NativeValue<'g>> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
@@ -90,7 +92,7 @@ impl<'g> NativeObject<'g> {
         json.end_object();
     }
 
-    /// The value of a frame of that kind: of one that is a list, the members are the elements, and their names do not count.
+    /// The value of a frame of the given kind: in a list, the members become the elements and their names are dropped.
     pub(super) fn for_frame(self, kind: Kind) -> NativeValue<'g> {
         match kind {
             Kind::Array => self.0.into_iter().map(|(_, value)| value).collect(),
@@ -140,7 +142,7 @@ impl<'g> From<NativeObject<'g>> for NativeValue<'g> {
     }
 }
 
-/// What is not there is `null`.
+/// A missing value is `null`.
 impl<'g, T: Into<NativeValue<'g>>> From<Option<T>> for NativeValue<'g> {
     fn from(value: Option<T>) -> Self {
         value.map_or(NativeValue::Json(Raw::new("null")), Into::into)
@@ -162,7 +164,7 @@ impl<'g, T: Into<NativeValue<'g>>> FromIterator<T> for NativeValue<'g> {
 }
 
 impl<'g> NativeValue<'g> {
-    /// Content that is one value, if there is one for all of it, or else a list.
+    /// Content that is a single value, if one represents all of it, or else a list.
     pub fn one_or_list(
         one: Option<impl Into<NativeValue<'g>>>,
         list: impl IntoIterator<Item = impl Into<NativeValue<'g>>>,
@@ -196,8 +198,7 @@ impl<'g> NativeValue<'g> {
     }
 }
 
-/// The text that a part is where nothing but text is known: all that is said is text, JSON too. `None` for what is not
-/// said: media, arguments, state.
+/// The text of a part, for logs with text only: JSON is written as text, too. `None` for media, arguments and state.
 pub fn text_of<'p>(part: &'p Part<'_>) -> Option<Str<'p>> {
     match part {
         Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => Some(text.reborrow()),

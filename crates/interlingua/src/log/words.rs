@@ -1,14 +1,15 @@
-//! The words of lines that nobody knows.
+//! The text of lines of unknown types.
 
 use crate::json::Str;
 use crate::model::Field;
 use crate::tape::Val;
 
-/// Where lines have their words, whichever agent writes them.
+/// The members in which agents' lines hold their text.
 const NAMES: [&str; 4] = ["content", "text", "message", "summary"];
 
-/// Takes what a line of an unknown type says in plain text: a later version may tell something to people or to the model in
-/// it. The writer gives it back by itself: the first hole for which the dialect has no value is that of the words.
+/// Claims the plain text of a line of an unknown type: a later version of the agent may have added a line for people
+/// or for the model. The log writer restores the text without help from the dialect: it fills the first hole for which
+/// the dialect has no value.
 pub(crate) fn words_of_unknown(holder: Val<'_>) -> Option<Str<'_>> {
     let name = NAMES.into_iter().find(|name| !holder.str_or_empty(name).is_empty())?;
     holder.take_str(name, Field::NoticeText)

@@ -1,4 +1,4 @@
-//! The writer of every log.
+//! The shared writer of all log dialects.
 
 use super::build::{BuiltFrames, LogBuilder};
 use super::file::{LogFile, is_date};
@@ -20,106 +20,106 @@ use crate::pipe::{Target, Writer};
 use crate::tape::{TapePlace, Val};
 use crate::wire::backends::NameRule;
 
-/// How a dialect writes items.
+/// A dialect's native form of items.
 ///
-/// Notices, requests, turns and live events have no frame in another agent's log; the table of a log says `No` to all they
-/// hold. A kept frame says everything, whatever the table says: the table is about frames that are built.
+/// Notices, requests, turns and live events have no frame in another agent's log; the support table of a log answers
+/// `No` to all their fields. The table applies to built frames only: a kept frame holds all its values.
 pub trait LogForm: Send {
-    /// What frames that are built can say.
+    /// The capabilities of built frames.
     const RULES: LogRules;
 
-    /// The values of an item, where a frame that was kept for it has them. Tags and made-up members may be left out: they
-    /// have no hole.
+    /// The values of an item at their places in a kept frame. Tags and made-up members may be omitted: they have no
+    /// hole.
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g>;
 
-    /// The same for an event that is no item, with what was taken of it.
+    /// The values of an event that is not an item, at their places in a kept frame.
     fn kept_event<'g>(&mut self, event: &'g Event<'static>, kept: Val<'_>) -> NativeObject<'g> {
         let _ = (event, kept);
         NativeObject::default()
     }
 
-    /// A kept frame is about to be given back, whatever item or event it belongs to.
+    /// Called before a kept frame is restored, for items and other events alike.
     fn gives_back(&mut self, kept: Val<'_>) {
         let _ = kept;
     }
 
-    /// Whether frames that were given back with other items say this item already, though none was kept for it.
+    /// Whether frames restored with other items already contain this item, although no frame was kept for it.
     fn has_given_back(&mut self, head: &ItemHead<'_>) -> bool {
         let _ = head;
         false
     }
 
-    /// Which elements of a native list belong to an element of a kept one, by number; at most eight classes.
+    /// The class of an element of a kept list, which matches it with native elements; at most eight classes.
     fn class_of(list: &str, element: Val<'_>) -> usize {
         let _ = (list, element);
         0
     }
 
-    /// Who issued the state in a kept frame, for agents that speak with several providers and name each.
+    /// The issuer of the state in a kept frame, for agents that use several providers and name each.
     fn issuer_of(kept: Val<'_>) -> Str<'_> {
         let _ = kept;
         Str::escaped(Self::RULES.issuer)
     }
 
-    /// Writes an item that no kept frame was brought for, with [`LogBuilder::write`].
+    /// Writes an item without a kept frame, with [`LogBuilder::write`].
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
 
-    /// Writes what was held back: nothing more comes of the session.
+    /// Writes held-back values at the end of the session.
     fn finish(&mut self, log: &mut LogBuilder<'_, '_>) {
         let _ = log;
     }
 
-    /// Gives up what a frame cannot say of an item that begins, beyond what the rules tell. `around` is the item it lies in.
+    /// Books the fields of an item head that a frame cannot hold, beyond the rules. `around` is the enclosing item.
     fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         let _ = (head, around, out);
     }
 }
 
-/// What is the same for every frame of a log that is built. What is not in these lists is given up. Name those that are
-/// not empty, and the rest with [`LogRules::NOTHING`].
+/// Rules for all built frames of a log. Values outside these lists are booked as lost. Set the members that are not
+/// empty, and take the others from [`LogRules::NOTHING`].
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own that holds or does not")]
 pub struct LogRules {
     /// The dialect's name.
     pub dialect: &'static str,
-    /// How frames are cut.
+    /// The framing of the file.
     pub framing: Framing,
-    /// Who issues the state in it that only the issuer can read.
+    /// The issuer of the log's opaque state.
     pub issuer: &'static str,
-    /// Whose words a message may hold, where that can be told.
+    /// The message origins that the log can hold.
     pub origins: &'static [Origin],
-    /// The sorts of call.
+    /// The kinds of call the log can hold.
     pub calls: &'static [CallKind],
     /// The media in messages and results.
     pub media: MediaRules,
-    /// What a message or result that holds others says of those.
+    /// The fields of inner items that a message or result can hold.
     pub within: &'static [Field],
-    /// Whether calls that were made at once stand in one message: what the assistant says after a call and before its
-    /// result joins it there.
+    /// Whether parallel calls share one message: assistant items between a call and its result join the message of the
+    /// call.
     pub calls_together: bool,
-    /// Whether all that the assistant says in a row stands in one message: thoughts alone are none.
+    /// Whether consecutive assistant items share one message: reasoning and the items after it join in one frame.
     pub answers_together: bool,
-    /// Whether frames name the one they hang on, and those of the assistant the model.
+    /// Whether frames name their parent frame, and assistant frames their model.
     pub chained: bool,
     /// Whether frames have no times.
     pub untimed: bool,
-    /// Whether the file is one agent's alone: what its subagents say would stand between a call and its result, and has
-    /// no place.
+    /// Whether the file holds a single agent: items of subagents would separate a call from its result, and are left
+    /// out.
     pub one_agent: bool,
-    /// What the head of the file says of the session: what is known before the first item.
+    /// The session facts in the head of the file, known before the first item.
     pub session_head: &'static [Field],
-    /// What any frame may say of it.
+    /// The session facts that any frame may hold.
     pub session: &'static [Field],
-    /// Which ids of sessions the program takes.
+    /// The session ids the program accepts.
     pub session_ids: SessionIds,
-    /// Which ids of calls the program's API takes.
+    /// The call ids the program's API accepts.
     pub call_ids: NameRule,
     /// Whether the program's API refuses reasoning that its own model has not signed.
     pub signed_thoughts: bool,
 }
 
 impl LogRules {
-    /// The rules of lines that say nothing, to begin with.
+    /// Rules of lines without any fields, as a base.
     pub const NOTHING: LogRules = LogRules {
         dialect: "",
         framing: Framing::Lines,
@@ -140,7 +140,7 @@ impl LogRules {
         signed_thoughts: false,
     };
 
-    /// Whether a file takes that value for a fact of the session.
+    /// Whether the file accepts the value for the session fact.
     pub(super) fn takes(&self, field: Field, value: &Raw<'_>) -> bool {
         match field {
             Field::SessionId => self.session_ids.form_of(value.as_str().trim_matches('"')).is_some(),
@@ -157,26 +157,26 @@ pub struct LogWriter<F> {
     file: LogFile,
     frames: BuiltFrames,
     items: GatheredItems,
-    /// Where the texts of the item begin that kept frames say.
+    /// The addresses of the item's texts that kept frames contain.
     said: Vec<usize>,
-    /// Frames that were kept for the item have been written.
+    /// Kept frames of the item have been written.
     restored: bool,
-    /// The items that come now were made from frames of ours, which follow.
+    /// The current items come from kept frames of this dialect, which follow.
     restoring: bool,
-    /// They were, when the item at hand began.
+    /// Value of `restoring` when the current item started.
     root_restoring: bool,
-    /// An event that is no item and was made from a frame of ours, which follows.
+    /// An event that is not an item and comes from a kept frame of this dialect, which follows.
     apart: Option<Box<Event<'static>>>,
-    /// The item at hand, if frames of other items say it.
+    /// The current item, if frames of other items contain it.
     given_back: Option<ItemId>,
-    /// They say these, which have not begun yet.
+    /// Items contained in frames of other items that have not started yet.
     said_elsewhere: Vec<ItemId>,
-    /// Items that the file has no place for, since the last item that it takes.
+    /// Items that the file has no place for, since the last accepted item.
     refused: Vec<(ItemId, Reason)>,
-    /// Whose log it is, and what is known of that before a session.
+    /// The log's main agent, and its initial value for each session.
     main: MainAgent,
     first_main: MainAgent,
-    /// The time at the source, and whether an item took it.
+    /// The source's clock, and whether an item used it.
     now: Option<(Raw<'static>, bool)>,
     queue: OneByOne,
 }
@@ -209,7 +209,7 @@ impl<F: LogForm> LogWriter<F> {
         match event {
             Event::SessionStarted(session) => {
                 self.main = self.first_main.clone();
-                // The first one may be told after its items.
+                // The event of the first session may follow its items.
                 if self.file.has_session() {
                     self.end_session(out);
                     self.frames.begin_session();
@@ -218,7 +218,7 @@ impl<F: LogForm> LogWriter<F> {
                 self.file.learn(session, out);
             }
             Event::SessionUpdated(session) => self.file.learn(session, out),
-            // No log holds when it was written last.
+            // No log holds the time of its last write.
             Event::Clock(_) if out.is_made_up() => {}
             Event::Clock(time) if self.now.as_ref().is_some_and(|(now, _)| now == time) => {}
             Event::Clock(time) => {
@@ -226,9 +226,9 @@ impl<F: LogForm> LogWriter<F> {
                 let counted = dated(Some(time));
                 let time = counted.as_ref().unwrap_or(time);
                 if self.restoring {
-                    // A kept frame says it.
+                    // A kept frame holds the time.
                 } else if is_date(time) {
-                    // So does a file that gives all its frames back.
+                    // In a file of kept frames only, a kept frame holds the time.
                     let is_said = self.file.gives_all_back();
                     self.now = Some((time.clone().into_owned(), is_said));
                 } else {
@@ -241,7 +241,7 @@ impl<F: LogForm> LogWriter<F> {
             },
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail, out),
-            // A kept frame has them; the table of a log says that a built one does not.
+            // A kept frame holds the usage; by the support table, a built frame does not.
             Event::Usage(_) => {}
             _ if self.restoring => {
                 self.end_item(out);
@@ -262,7 +262,7 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// The time at the source changes; if no item took it, it is lost.
+    /// Books the source's clock as lost if no item used it.
     fn give_up_clock(&mut self, out: &mut Target<'_>) {
         if let Some((time, false)) = self.now.take() {
             out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
@@ -328,22 +328,23 @@ impl<F: LogForm> LogWriter<F> {
             return self.items.join(head);
         }
         if needs_message(&F::RULES, &head.kind) && !is_within && !self.restoring {
-            // A message that has room for others.
+            // Start a message that can hold other items.
             self.items.start(&ItemHead { kind: ItemKind::Message, ..head.clone() }, clock);
             return self.items.join(head);
         }
         self.items.start(head, clock);
     }
 
-    /// Where an item stands that lies within the one at hand. A frame is of one author: thoughts and calls leave the words
-    /// of anyone but the assistant, results leave those of the assistant, and only a message holds other items.
+    /// The place of an item within the current item. A frame has a single author: reasoning and calls are moved out of
+    /// messages of any author but the assistant, results are moved out of assistant messages, and only a message holds
+    /// other items.
     fn inner_place(&self, head: &ItemHead<'_>) -> InnerPlace {
         let is_restored = self.restoring || self.root_restoring || self.restored;
         let around = head.within.filter(|_| !is_restored).and_then(|around| self.items.item(around));
         let Some(around) = around else { return InnerPlace::Within };
         let (frame, number) = around.frame();
         let by_assistant = frame.head().author == Author::Assistant;
-        // What has left the frame at hand follows it, and so does the next that fits there.
+        // Items moved out of the current frame follow it, together with later items that fit there.
         let last = self.items.apart().last().filter(|last| {
             last.of() == Of::Message && [last.head().author, head.author] == [Author::Assistant; 2]
         });
@@ -367,7 +368,7 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// Gives up what a frame cannot say of an item that begins.
+    /// Books the fields of an item head that a frame cannot hold.
     fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
         lose_of_head(&F::RULES, head, around, out);
         if F::RULES.chained {
@@ -376,7 +377,7 @@ impl<F: LogForm> LogWriter<F> {
         self.form.lose_of_head(head, around, out);
     }
 
-    /// Whether an item joins the message at hand.
+    /// Whether an item joins the current message.
     fn joins(&self, head: &ItemHead<'_>) -> bool {
         let after_call = F::RULES.calls_together && self.items.has_call();
         let joins = (after_call || F::RULES.answers_together) && self.items.apart().next().is_none();
@@ -422,7 +423,7 @@ impl<F: LogForm> LogWriter<F> {
         if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
             unsaid.map(GatheredItem::head)
         {
-            // Some of it may have been told when the item began, in an earlier frame.
+            // Some values may have been emitted at the start of the item, in an earlier frame.
             let texts = [
                 (Field::ItemId, native_id),
                 (Field::ItemParent, parent),
@@ -442,13 +443,13 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// Gives back a frame that was kept for the item at hand.
+    /// Restores a frame that was kept for the current item.
     fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Target<'_>) {
         if !self.root_restoring || self.given_back.is_some() {
             self.end_item(out);
         }
         self.form.gives_back(kept);
-        // The frame says when it was written, which is also when what it tells of the session changed.
+        // The kept frame holds its own time, which is also the time of its session changes.
         self.now = None;
         let apart = self.apart.take();
         let native = match (self.items.root(), &apart) {
@@ -462,7 +463,7 @@ impl<F: LogForm> LogWriter<F> {
                 if let Part::Opaque(opaque) = part
                     && opaque.issuer != issuer
                 {
-                    // A record in which someone changed it: the frame that was kept has no word for it.
+                    // The issuer was edited in the record: the kept frame has no member for it.
                     let bytes = opaque.issuer.as_escaped().len();
                     out.ledger.lose_late(Field::Issuer, Reason::Invalid, 1, bytes as u64);
                 }
@@ -485,19 +486,19 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// Ends the session at hand, if one is.
+    /// Ends the current session, if any.
     fn end_session(&mut self, out: &mut Target<'_>) {
         self.end_item(out);
         self.form.finish(&mut LogBuilder { file: &mut self.file, frames: &mut self.frames, out });
     }
 
-    /// Ends the item at hand: builds its frame, unless kept ones were given back.
+    /// Ends the current item: builds its frame, unless kept frames were restored.
     fn end_item(&mut self, out: &mut Target<'_>) {
         let Some(item) = self.items.root() else { return };
         if self.given_back.take().is_some() {
             self.restored = false;
         } else if std::mem::take(&mut self.restored) {
-            // A record in which someone changed one of the two says more than the frames that were kept for it.
+            // If the entry or its kept frame was edited in the record, the entry has values that the kept frames lack.
             self.said.sort_unstable();
             for item in self.items.items() {
                 for_each_text(item, &mut |field, text| {
@@ -507,7 +508,7 @@ impl<F: LogForm> LogWriter<F> {
                 });
             }
         } else if self.root_restoring {
-            // Its frame was kept with another item.
+            // The item's frame was kept with another item.
             self.form.has_given_back(item.head());
         } else {
             self.frames.begin(item);
@@ -526,19 +527,19 @@ impl<F: LogForm> LogWriter<F> {
     }
 }
 
-/// Where an item stands that lies within another at its source.
+/// The place of an item that lies within another item in the source.
 enum InnerPlace {
-    /// In the item that is around it.
+    /// In the enclosing item.
     Within,
-    /// In the frame of that number, beside the items there.
+    /// In the frame with the given number, beside its other items.
     InFrame(FrameNumber),
-    /// In a frame of its own, after the one at hand.
+    /// In its own frame, after the current frame.
     Apart,
 }
 
 const MOVED_OUT: &str = "an item inside one that cannot hold it was put beside that one";
 
-/// Whether an item has a place only in a message.
+/// Whether an item can only be written in a message.
 const fn needs_message(rules: &LogRules, kind: &ItemKind<'_>) -> bool {
     match kind {
         ItemKind::ToolCall(_) => rules.calls_together || rules.answers_together,
@@ -547,23 +548,23 @@ const fn needs_message(rules: &LogRules, kind: &ItemKind<'_>) -> bool {
     }
 }
 
-/// Whose log it is.
+/// The main agent of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum MainAgent {
     Unknown,
-    /// With an outline, items of a session that is a subagent's own name no agent.
+    /// The session's own agent: with an outline, the items of a subagent's own session name no agent.
     Itself,
-    /// A log that begins with a subagent's words is that subagent's own.
+    /// A log whose first item names a subagent is that subagent's own log.
     Subagent(Str<'static>),
 }
 
-/// Whether an item is a system prompt, or other words of a system. A program puts its own system prompt before a session
-/// that it resumes: the prompt of another one would replace it, or would become words of the user.
+/// Whether an item is a system or developer message. A program adds its own system prompt to a resumed session: a
+/// foreign prompt would replace it, or would become a user message.
 fn is_of_system(head: &ItemHead<'_>) -> bool {
     head.kind == ItemKind::Message && matches!(head.author, Author::System | Author::Developer)
 }
 
-/// The date of a time that the source counts: logs have dates.
+/// The date of a numeric time: logs have dates.
 fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
     let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
     time::utc(counted).map(|date| Raw::owned(format!("\"{date}\"")))
@@ -581,7 +582,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
         let within_refused = head.within.and_then(|around| {
             self.refused.iter().rev().find(|(known, _)| *known == around).map(|(_, reason)| *reason)
         });
-        // The words of a system are left out; calls, results and thoughts beside them are not its words.
+        // System messages are left out; calls, results and reasoning within them are kept.
         let is_beside_system = match head.kind {
             ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => {
                 within_refused == Some(Reason::Foreign)
@@ -590,7 +591,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
         };
         let is_within_refused = within_refused.is_some();
         let within_refused = within_refused.filter(|_| !is_beside_system);
-        // What a subagent reports in the end is the result of a call of the agent itself, which waits for it.
+        // The final report of a subagent is the result of a call that the main agent waits for.
         let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
         let is_notice = matches!(head.kind, ItemKind::Notice(_));
         if self.main == MainAgent::Unknown && !is_notice {
@@ -636,7 +637,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
             return;
         }
         self.say(event, out);
-        // Whatever waited belongs to earlier frames.
+        // Queued events belong to earlier frames.
         while let Some(events) = self.queue.next() {
             for event in events {
                 self.say(&event, &mut out.of_earlier_frames());
@@ -656,7 +657,8 @@ impl<F: LogForm> Writer for LogWriter<F> {
                 self.file.leftover(leftover, out);
             }
             LeftoverBody::Frame(tape) => {
-                // The time of a frame in which no item took it is said by no line; that of an entry perhaps by a kept one.
+                // No line holds the time of a frame without an item; the time of a record's entry may be in a kept
+                // line.
                 let from_record = self.file.is_from_record();
                 if let Some((_, taken @ false)) = self.now.as_mut().filter(|_| !from_record) {
                     *taken = true;

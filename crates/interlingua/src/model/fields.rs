@@ -1,9 +1,10 @@
-//! The name of every value the model can hold, and what a target says of it.
+//! The name of every value the model can hold, and how well a target supports each.
 //!
-//! Books are kept in these names. A reader claims a leaf *for* a field; a writer has one table, an exhaustive `match`
-//! over [`Field`] without a wildcard, that says what its target can say ([`Says`]). The pipe compares the two: a leaf that
-//! was claimed for a field its target does not say is lost, whoever forgot it. So a new field does not compile until
-//! every writer has answered for it, and the same table is the loss table in the documents.
+//! The ledger is kept in these names. A reader claims a leaf *for* a field. A writer has one table, an exhaustive
+//! `match` over [`Field`] without a wildcard, with its target's support for each field ([`Says`]). The pipe compares
+//! the two: a leaf that was claimed for a field without support is booked as lost, even if the writer does not mention
+//! it. So a new field does not compile until every writer's table has a row for it, and the same table is the loss
+//! table in the documents.
 
 use super::ItemKind;
 use crate::ledger::Reason;
@@ -28,7 +29,7 @@ macro_rules! fields {
                 }
             }
 
-            /// What sort of thing it is about.
+            /// The group this field belongs to.
             pub const fn group(self) -> Group {
                 match self {
                     $($(Field::$name => Group::$group,)*)*
@@ -36,9 +37,9 @@ macro_rules! fields {
             }
         }
 
-        // A pattern for all fields of a room, for tables that say `No` to the whole of it: a log without settings has no
-        // place for the next one either. What a target does say is named field by field, unless it is said by its
-        // declaration, as in our own forms.
+        // A pattern for all fields of a group, for tables that answer `No` to the whole group: a log without settings
+        // has no place for the next setting either. Supported fields are listed one by one, except in our own forms,
+        // which support every declared field.
         $(
             #[allow(unused_macros, reason = "not every room is answered as a whole")]
             macro_rules! $room {
@@ -50,22 +51,22 @@ macro_rules! fields {
     };
 }
 
-/// What sort of thing a field is about; reports are ordered by it.
+/// The subject of a field; reports are ordered by group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// What was said and done.
+    /// Messages, reasoning, calls and results.
     Conversation,
-    /// What failed.
+    /// Errors.
     Failure,
-    /// What an agent asked a person.
+    /// Permissions and questions an agent puts to a person.
     Oversight,
     /// The settings of a model call.
     Settings,
-    /// What was used.
+    /// Token counts and costs.
     Usage,
-    /// Where, when and by what the session was run.
+    /// Directory, times, program and version of the session.
     Session,
-    /// What holds a document together.
+    /// Ids, times and tags that hold a document together.
     Bookkeeping,
 }
 
@@ -97,9 +98,9 @@ impl Group {
 
 fields! {
     tags {
-        /// Says what the values beside it are (a type tag, an index), or nothing at all (`null`); has their fate.
+        /// A type tag, an index or `null`: describes the values beside it and shares their fate.
         Structure = Bookkeeping "structure",
-        /// Says nothing to anyone: a keep-alive, padding that hides a length. No target misses it.
+        /// Carries no information: a keep-alive, padding that hides a length. No target needs padding.
         Padding = Bookkeeping "padding",
         /// [`super::Event::Clock`]
         EventTime = Bookkeeping "event/time",
@@ -337,7 +338,7 @@ fields! {
     parts {
         /// [`super::Part::Text`] of a message
         MessageText = Conversation "message/text",
-        /// Where the bytes of [`super::Part::Media`] in a message are
+        /// The location of the bytes of [`super::Part::Media`] in a message
         MessageMedia = Conversation "message/media",
         /// [`super::Part::Json`] of a message
         MessageJson = Conversation "message/json",
@@ -427,7 +428,7 @@ fields! {
         ResultName = Conversation "result/name",
         /// [`super::Part::Text`] of a result
         ResultText = Conversation "result/text",
-        /// Where the bytes of [`super::Part::Media`] in a result are
+        /// The location of the bytes of [`super::Part::Media`] in a result
         ResultMedia = Conversation "result/media",
         /// [`super::Part::Json`] of a result
         ResultJson = Conversation "result/json",
@@ -520,23 +521,23 @@ fields! {
     }
 }
 
-/// What a target says of a field.
+/// A target's support for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
-    /// Its value, in the target's own terms.
+    /// The target has a field for the value.
     Exactly,
-    /// Its value, in a way of ours; the words say how.
+    /// The writer expresses the value by a workaround, described by the text.
     Emulated(&'static str),
-    /// Not every value of it, or not everywhere; the words say which is lost. The writer books each that is.
+    /// Some values, or values in some places, are lost; the text names them. The writer books each loss.
     Less(&'static str),
-    /// Nothing.
+    /// The target has no field for the value.
     No(Reason),
 }
 
-/// What a target says of each field.
+/// A target's support for each field.
 pub type SaysTable = fn(Field) -> Says;
 
-/// The table of a target that has a place for everything, such as one that only looks.
+/// The table of a target that supports every field, such as a writer that only observes.
 pub const fn says_everything(_: Field) -> Says {
     Says::Exactly
 }
@@ -549,7 +550,7 @@ impl Fields {
     /// No field.
     pub const NONE: Self = Self([false; Field::ALL.len()]);
 
-    /// What a target does not say.
+    /// The fields a target does not support.
     pub fn unsaid(says: SaysTable) -> Self {
         let mut set = Self::NONE;
         for field in Field::ALL {
@@ -563,14 +564,14 @@ impl Fields {
         self.0[field as usize] = true;
     }
 
-    /// Whether the field is one of them.
+    /// Whether the set contains the field.
     #[inline]
     pub const fn has(&self, field: Field) -> bool {
         self.0[field as usize]
     }
 }
 
-/// What kind of item a part belongs to, as far as the names of fields need to know.
+/// The kind of item a part belongs to; it decides the part's field name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A message.
@@ -586,7 +587,7 @@ pub enum Of {
 }
 
 impl Of {
-    /// The kind of that item.
+    /// The kind of the given item.
     pub const fn item(kind: &ItemKind<'_>) -> Self {
         match kind {
             ItemKind::Message => Of::Message,
@@ -597,7 +598,7 @@ impl Of {
         }
     }
 
-    /// The name of text in it.
+    /// The field of text in an item of this kind.
     pub const fn text(self) -> Field {
         match self {
             Of::Message | Of::Call => Field::MessageText,
@@ -607,7 +608,7 @@ impl Of {
         }
     }
 
-    /// The name of media in it.
+    /// The field of media in an item of this kind.
     pub const fn media(self) -> Field {
         match self {
             Of::Result => Field::ResultMedia,
@@ -615,7 +616,7 @@ impl Of {
         }
     }
 
-    /// The name of a JSON value in it.
+    /// The field of a JSON value in an item of this kind.
     pub const fn json(self) -> Field {
         match self {
             Of::Result => Field::ResultJson,

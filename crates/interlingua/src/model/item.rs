@@ -1,5 +1,5 @@
-//! Items: the five kinds of thing a conversation is made of, in order. Roles, turns and content blocks of a dialect are
-//! runs of items.
+//! Items: the five kinds of element in a conversation, in order. Roles, turns and content blocks of a dialect are runs
+//! of items.
 
 use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, said_enum, words};
 use super::neutral::{self, Neutral, Spelling};
@@ -19,7 +19,7 @@ impl IntoOwned for ItemId {
     }
 }
 
-/// Our numbers are not said: our own forms have ids of their own.
+/// Item numbers are not written: our own forms have their own ids.
 impl<'t> Neutral<'t> for ItemId {
     fn absent() -> Self {
         ItemId(0)
@@ -36,47 +36,48 @@ impl<'t> Neutral<'t> for ItemId {
     }
 }
 
-/// How an item begins: what it is and where it came from.
+/// The start of an item: its kind and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemHead<'a> {
     /// Our number.
     pub id: ItemId,
-    /// What it is.
+    /// The item's kind.
     pub kind: ItemKind<'a>,
-    /// Who speaks. For tool results this is [`Author::Tool`].
+    /// The author's role; [`Author::Tool`] for tool results.
     pub author: Author,
-    /// Whose words a message holds, where the source tells: about a third of what logs call the user's is not.
+    /// The origin of a message's text, where the source has it: about a third of the messages logs attribute to the
+    /// user are not typed by the user.
     pub origin: Option<Origin>,
-    /// The message this item is a block of, in dialects whose messages hold blocks.
+    /// The message that contains this item as a block, in dialects whose messages hold blocks.
     pub within: Option<ItemId>,
-    /// The id the dialect gave it.
+    /// The dialect's id of the item.
     pub native_id: Option<Str<'a>>,
-    /// The native id of the item it follows or answers.
+    /// The native id of the item this item follows or answers.
     pub parent: Option<Str<'a>>,
-    /// The native id of the item it takes the place of.
+    /// The native id of the item this item replaces.
     pub replaces: Option<Str<'a>>,
-    /// The subagent that says it; `None` is the agent the session is about.
+    /// The subagent that produced the item; `None` is the session's main agent.
     pub agent: Option<Str<'a>>,
-    /// The call by which that subagent was started.
+    /// The id of the call that started the subagent.
     pub parent_call: Option<Str<'a>>,
-    /// When, as written.
+    /// The time, as written.
     pub time: Option<Time<'a>>,
-    /// The model that said it, where the dialect tells per item.
+    /// The model that produced the item, where the dialect has a model per item.
     pub model: Option<Str<'a>>,
-    /// Which of several answers to one request it belongs to, from 0; `None` where there is one.
+    /// The index, from 0, of the answer this item belongs to when a request has several; `None` with a single answer.
     pub answer: Option<u64>,
-    /// Whether an assistant's message is a comment on the way or the answer, in the provider's own word.
+    /// Whether an assistant's message is an intermediate comment or the final answer, in the provider's own word.
     pub phase: Option<Str<'a>>,
-    /// What a piece of reasoning is about, in the model's own heading.
+    /// The heading the model gave to a piece of reasoning.
     pub subject: Option<Str<'a>>,
-    /// The session it was copied from: a fork begins with what its parent had said.
+    /// The session the item was copied from: a fork begins with a copy of its parent's items.
     pub copied_from: Option<Str<'a>>,
-    /// What its content will look like, so that no writer has to wait and see.
+    /// The expected shape of the content, so that writers need not buffer.
     pub shape: Shape,
 }
 
 impl<'a> ItemHead<'a> {
-    /// An item of which no more is known.
+    /// An item with only the required fields.
     pub const fn new(id: ItemId, kind: ItemKind<'a>, author: Author) -> Self {
         Self {
             id,
@@ -101,7 +102,7 @@ impl<'a> ItemHead<'a> {
 }
 
 said! {
-    /// What an item says of itself beside its kind, its content and its own ids: what our forms say by its name.
+    /// The fields of an item except its kind, content and own ids; our forms write these fields under their own names.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Circumstances<'a> {
         /// [`ItemHead::origin`]
@@ -128,7 +129,7 @@ said! {
 }
 
 impl<'a> ItemHead<'a> {
-    /// What it says beside its kind and its ids.
+    /// The fields except the kind and the ids.
     pub(crate) fn circumstances(&self) -> Circumstances<'a> {
         #[rustfmt::skip]
         let Self {
@@ -149,7 +150,7 @@ impl<'a> ItemHead<'a> {
         }
     }
 
-    /// The same head with these.
+    /// The same head with the given circumstances.
     #[must_use]
     pub(crate) fn with(self, circumstances: Circumstances<'a>) -> Self {
         let Circumstances {
@@ -188,7 +189,7 @@ owned!(ItemHead {
 
 impl EachField for ItemHead<'_> {
     fn each_field(&mut self, show: &mut Show<'_>) {
-        // The number is ours, and so is the advice on the shape.
+        // The item number and the shape are our own values, not values of the source.
         #[rustfmt::skip]
         let Self {
             id: _, kind, author, origin, within: _, native_id, parent, replaces, agent, parent_call, time, model,
@@ -216,10 +217,10 @@ impl EachField for ItemHead<'_> {
     }
 }
 
-/// What an item's content will look like.
+/// The expected shape of an item's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// One part at most, as far as the reader knows.
+    /// At most one part, as far as the reader can see.
     #[default]
     One,
     /// A list of parts.
@@ -238,21 +239,21 @@ said_enum! {
     /// The five kinds of item.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ItemKind<'a> {
-        /// Something said. May hold other items, in order, between its parts.
+        /// A message. May contain other items, in order, between its parts.
         Message,
-        /// Thinking, shown or hidden.
+        /// Reasoning, visible or encrypted.
         Reasoning,
-        /// The model asks for a tool to be run.
+        /// A request of the model to run a tool.
         ToolCall(ToolCall<'a>),
-        /// What came of it.
+        /// The output of a tool call.
         ToolResult(ToolResult<'a>),
-        /// Anything else worth a line: a mode change, an attachment, a snapshot.
+        /// Any other line worth keeping: a mode change, an attachment, a snapshot.
         Notice(Notice<'a>),
     }
 }
 
 words! {
-    /// Who speaks.
+    /// The role of an item's author.
     pub enum Author {
         /// The user, or the program on the user's behalf.
         User = "user",
@@ -260,47 +261,47 @@ words! {
         Assistant = "assistant",
         /// The operator of the API.
         System = "system",
-        /// The application developer, where a dialect tells this from system.
+        /// The application developer, where a dialect distinguishes developer from system.
         Developer = "developer",
         /// A tool.
         Tool = "tool",
     }
 
-    /// Whose words a message holds.
+    /// The origin of a message's text.
     pub enum Origin {
-        /// The author's own: a person typed them.
+        /// Typed by a person.
         Own = "own",
-        /// The program around the model put them there.
+        /// Inserted by the program around the model.
         Harness = "harness",
-        /// Another agent wrote them: the prompt of a subagent.
+        /// Written by another agent: the prompt of a subagent.
         Agent = "agent",
-        /// They stand for an earlier part of the conversation that was compacted.
+        /// A summary in place of an earlier, compacted part of the conversation.
         Summary = "summary",
-        /// A command of the program, or what it printed.
+        /// A command of the program, or the command's output.
         Command = "command",
     }
 
-    /// Who runs a tool and how its arguments look.
+    /// The executor of a tool and the form of its arguments.
     pub enum CallKind {
         /// A function with JSON arguments, run by the client.
         Function = "function",
-        /// A tool that takes plain text.
+        /// A tool with plain-text input.
         FreeText = "free_text",
         /// A tool type the vendor trained, run by the client (shell, editor).
         Vendor = "vendor",
-        /// Run by the provider.
+        /// A tool the provider runs.
         Server = "server",
         /// A tool of an MCP server.
         Mcp = "mcp",
     }
 
-    /// How an item ended.
+    /// The status at the end of an item.
     pub enum Status {
-        /// As it should.
+        /// Successfully.
         Completed = "completed",
-        /// The thing itself failed.
+        /// With a failure of the item itself, such as a failed tool.
         Failed = "failed",
-        /// The source stopped before it was complete.
+        /// The source ended before the item was complete.
         Interrupted = "interrupted",
     }
 }
@@ -309,52 +310,52 @@ said! {
     /// A request to run a tool. Its arguments are deltas ([`super::Part::Args`]).
     #[derive(Clone, Debug, PartialEq)]
     pub struct ToolCall<'a> {
-        /// What the result will refer to. Not the item's own id.
+        /// The id that the result refers to. Not the item's own id.
         pub call_id: Option<Str<'a>> => CallId,
-        /// Who runs it and how its arguments look.
+        /// The executor and the form of the arguments.
         pub kind: CallKind => CallKind,
         /// The group of tools the name belongs to.
         pub namespace: Option<Str<'a>> => CallNamespace,
-        /// The tool.
+        /// The tool's name.
         pub name: Str<'a> => CallName,
     }
 
-    /// What a tool answered. Its content is deltas; files it changed are parts ([`super::Part::File`]).
+    /// The output of a tool. Its content is deltas; files it changed are parts ([`super::Part::File`]).
     #[derive(Clone, Debug, PartialEq)]
     pub struct ToolResult<'a> {
-        /// The call it answers.
+        /// The id of the call this result belongs to.
         pub call_id: Option<Str<'a>> => ResultCallId,
-        /// The tool, where the dialect repeats it.
+        /// The tool's name, where the dialect repeats it.
         pub name: Option<Str<'a>> => ResultName,
     }
 
     /// A line that is not part of the conversation proper.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Notice<'a> {
-        /// What sort of notice, in the dialect's own word, if it has one.
+        /// The dialect's own name for this type of notice, if any.
         pub event_type: Option<Str<'a>> => NoticeType,
     }
 
-    /// How an item ends.
+    /// The end of an item.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ItemTail<'a> {
         /// The item.
         pub id: ItemId => ours,
-        /// How it ended.
+        /// The status at the end.
         pub status: Status => ItemStatus,
-        /// The dialect's own word for that.
+        /// The dialect's own word for the status.
         pub native_status: Option<Str<'a>> => ItemStatus,
-        /// For tool results: whether the tool said it failed.
+        /// For tool results: the tool's error flag.
         pub is_error: Option<bool> => ResultIsError,
-        /// For tool results: what a process that ran returned.
+        /// For tool results: the exit code of the process.
         pub exit_code: Option<i64> => ResultExitCode,
-        /// For tool results: how long it took, in milliseconds.
+        /// For tool results: the duration in milliseconds.
         pub duration: Option<u64> => ResultDuration,
     }
 }
 
 impl ItemTail<'_> {
-    /// The end of an item of which no more is known.
+    /// A tail with only the required fields.
     pub const fn new(id: ItemId, status: Status) -> Self {
         Self { id, status, native_status: None, is_error: None, exit_code: None, duration: None }
     }

@@ -1,4 +1,4 @@
-//! Models that an API has on offer.
+//! Models that an API offers.
 
 use super::macros::{EachField, IntoOwned, Shown, owned, said};
 use super::neutral::{self, Neutral, Spelling};
@@ -7,22 +7,22 @@ use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
 
 said! {
-    /// A model that an API has on offer.
+    /// A model that an API offers.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct ModelInfo<'a> {
-        /// What requests call it.
+        /// The name in requests.
         pub id: Option<Str<'a>> => ModelId,
-        /// What people call it.
+        /// The display name.
         pub name: Option<Str<'a>> => ModelName,
-        /// What it is, for people.
+        /// A description for people.
         pub about: Option<Str<'a>> => ModelAbout,
-        /// Who offers it.
+        /// The organisation that offers the model.
         pub owner: Option<Str<'a>> => ModelOwner,
-        /// Since when, as written.
+        /// The creation time, as written.
         pub time: Option<Time<'a>> => ModelTime,
-        /// The most tokens it reads.
+        /// The maximum number of input tokens.
         pub input_limit: Option<Raw<'a>> => ModelInputLimit,
-        /// The most tokens it writes.
+        /// The maximum number of output tokens.
         pub output_limit: Option<Raw<'a>> => ModelOutputLimit,
     }
 }

@@ -1,11 +1,11 @@
-//! One declaration of a type of the model makes the type, its walk over named fields and its owned copy, so that a new
-//! member cannot be forgotten in either.
+//! Macros that declare a type of the model once and generate the type, its walk over named fields, its owned copy and
+//! its JSON, so that no generated form can miss a new member.
 
 use super::{Field, Show, Value};
 use crate::json::{Raw, Str};
 
-/// Declares structs whose members are values of the model. After each member stands the [`Field`] it is, `each` for one
-/// that holds fields of its own, or `ours` for what no source says.
+/// Declares structs whose members are values of the model. Each member is followed by its [`Field`], by `each` if the
+/// member has fields of its own, or by `ours` if the value does not come from a source.
 macro_rules! said {
     ($(
         $(#[$about:meta])*
@@ -26,10 +26,11 @@ macro_rules! said {
         }
 
         impl $name<'_> {
-            /// Writes the members into an object that is open, but for those that a schema has a name of its own for.
+            /// Writes the members into an open object, except the members in `but`, which the schema names
+            /// differently.
             #[allow(dead_code, reason = "not every struct shares its object")]
             pub(crate) fn write_members(&self, but: &[&str], spelling: Spelling, json: &mut JsonWriter<'_>) {
-                // Most members are absent: that is asked first.
+                // Most members are absent, so absence is checked first.
                 $(if !self.$member.is_absent() && !but.contains(&stringify!($member)) {
                     neutral::write_member(stringify!($member), &self.$member, spelling, json);
                 })*
@@ -59,7 +60,8 @@ macro_rules! said {
         }
 
         impl<'t> $name<'t> {
-            /// Reads the members from an object that holds others, too, but for those that have another name there.
+            /// Reads the members from an object that also has foreign members, except the members in `but`, which have
+            /// a different name there.
             #[allow(dead_code, reason = "not every struct shares its object")]
             pub(crate) fn read_members(val: Val<'t>, but: &[&str], spelling: Spelling) -> Self {
                 const NAMES: neutral::MemberNames<{ [$(stringify!($member)),*].len() }> =
@@ -94,7 +96,7 @@ macro_rules! said {
 macro_rules! owned {
     ($name:ident { $($member:ident),* }) => {
         impl $name<'_> {
-            /// A copy that owns its text.
+            /// The owned copy.
             pub fn into_owned(self) -> $name<'static> {
                 let Self { $($member),* } = self;
                 $name { $($member: IntoOwned::into_owned($member)),* }
@@ -125,7 +127,7 @@ macro_rules! said_enum {
         }
 
         impl $name<'_> {
-            /// A copy that owns its text.
+            /// The owned copy.
             pub fn into_owned(self) -> $name<'static> {
                 match self {
                     $(Self::$variant $((said_enum!(@first value $type)))? =>
@@ -146,8 +148,8 @@ macro_rules! said_enum {
     (@first $value:expr, $type:ty) => { $value };
 }
 
-/// Declares closed sets of words of ours. Changing one gives the next. What stands for a word that is missing or unknown
-/// is named after `or`; else it is the first.
+/// Declares closed sets of words of ours. `change` moves to the next variant. The variant after `or` is the fallback
+/// for a missing or unknown word; without `or`, the fallback is the first variant.
 macro_rules! words {
     ($(
         $(#[$about:meta])*
@@ -162,10 +164,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Each with its word in our own forms and in reports.
+            /// Each variant with its word in our own forms and in reports.
             pub const WORDS: Words<Self> = Words(&[$(($name::$variant, $word)),*]);
 
-            /// The word for it.
+            /// The variant's word.
             pub const fn word(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)*
@@ -206,31 +208,31 @@ macro_rules! words {
 
 pub(super) use {owned, said, said_enum, words};
 
-/// A table of words, read and written by: the first word of a value is written, each is understood.
+/// A table of words for reading and writing: a value is written as its first word and read from any of its words.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<T: 'static>(pub &'static [(T, &'static str)]);
 
 impl<T: Copy + PartialEq> Words<T> {
-    /// The word for a value, if it has one.
+    /// The word for a value, if the table has one.
     pub fn word(&self, value: T) -> Option<&'static str> {
         self.0.iter().find(|(known, _)| *known == value).map(|(_, word)| *word)
     }
 
-    /// The value of a word, if it is one of them.
+    /// The value of a word, if the table has the word.
     pub fn value(&self, word: &Str<'_>) -> Option<T> {
         let exactly = self.0.iter().find(|(_, known)| word.as_escaped() == *known);
-        // Hardly anyone escapes a letter of a word.
+        // Escaped letters in a word are rare, so the escaped text is compared first.
         let row = exactly.or_else(|| self.0.iter().find(|(_, known)| word.is(known)));
         row.map(|(value, _)| *value)
     }
 }
 
-/// What becomes a copy of its own, for whoever must hold an event back longer than its frame.
+/// Types with an owned copy, for events that are held longer than their frame.
 pub trait IntoOwned {
-    /// The copy.
+    /// The type of the owned copy.
     type Owned;
 
-    /// Makes it.
+    /// Makes the owned copy.
     fn into_owned(self) -> Self::Owned;
 }
 
@@ -282,7 +284,7 @@ impl<A: IntoOwned, B: IntoOwned> IntoOwned for (A, B) {
     }
 }
 
-/// Numbers and flags are their own copies.
+/// Numbers and booleans are copied by value.
 macro_rules! plain {
     ($($name:ty),*) => {$(
         impl IntoOwned for $name {
@@ -297,7 +299,7 @@ macro_rules! plain {
 
 plain!(bool, u16, u32, u64, i64);
 
-/// What shows the fields it holds, each with its name.
+/// Types that show every field by name.
 pub trait EachField {
     /// Shows every value with its name.
     fn each_field(&mut self, show: &mut Show<'_>);
@@ -319,7 +321,7 @@ impl<T: EachField> EachField for Vec<T> {
     }
 }
 
-/// What is shown as one field: a value, or those that there are.
+/// Values shown as a single field: a value, an option or a list.
 pub(super) trait Shown {
     fn show(&mut self, field: Field, show: &mut Show<'_>);
 }

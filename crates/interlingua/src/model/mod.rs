@@ -1,12 +1,12 @@
-//! The model in the middle: what any agent or model API can say, as a stream of events.
+//! The model in the middle: a stream of events that can express any agent's log and any model API.
 //!
-//! Read this folder first. A conversation is what the events fold into ([`crate::fold`]); a whole document is the same
-//! events with one delta per part. Values borrow from the frame they were read from and stay escaped; an event that
-//! must outlive its frame is made owned with [`Event::into_owned`]. Every value has a name ([`Field`]), and the books are
-//! kept in these names.
+//! Read this folder first. Events fold into a conversation ([`crate::fold`]); a whole document is the same events with
+//! one delta per part. Values borrow from the frame they were read from and stay escaped; an event that must outlive
+//! its frame is made owned with [`Event::into_owned`]. Every value has a name ([`Field`]), and the ledger uses these
+//! names.
 //!
-//! A concept becomes a field here when two dialects share it. Until then it is *left over*: kept verbatim beside the item
-//! by the pipe itself ([`crate::ledger::Leftover`]), so no reader can forget it.
+//! A concept becomes a field here when two dialects share it. Until then its value is *left over*: the pipe itself
+//! keeps the value verbatim beside the item ([`crate::ledger::Leftover`]), so no reader can forget it.
 
 mod fields;
 mod item;
@@ -49,26 +49,26 @@ pub use value::{Show, Value};
 use macros::{Shown, said_enum};
 
 said_enum! {
-    /// One thing that was said or happened.
+    /// One step of a conversation.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Event<'a> {
-        /// A session began, or became known.
+        /// A session began, or its first facts were read.
         SessionStarted(Session<'a>),
-        /// More became known about the session, or something about it changed.
+        /// Facts of the session were added or changed.
         SessionUpdated(Session<'a>),
-        /// The session is over.
+        /// The session ended.
         SessionEnded(SessionEnd<'a>),
-        /// What follows happened at this time, as far as it has none of its own. Live sources stamp each line.
+        /// The time of the following events, unless an event has its own. Live sources stamp each line.
         Clock(Time<'a>),
-        /// The settings of one model call. The items that follow are its conversation.
+        /// The settings of one model call. The following items are the conversation of the call.
         Request(Box<Request<'a>>),
         /// A model response (wire) or the answer to a prompt (live) begins.
         TurnStarted(Turn<'a>),
-        /// It ends.
+        /// A model response or the answer to a prompt ends.
         TurnEnded(Turn<'a>),
-        /// What one model response has used so far. Cumulative: the last report for a response id counts.
+        /// The cumulative usage of one model response: the last report for a response id counts.
         Usage(Turn<'a>),
-        /// A model that an API has on offer.
+        /// A model that an API offers.
         Model(ModelInfo<'a>),
         /// An item begins.
         ItemStarted(ItemHead<'a>),
@@ -76,25 +76,25 @@ said_enum! {
         ItemDelta(Delta<'a>),
         /// An item is complete.
         ItemCompleted(ItemTail<'a>),
-        /// The conversation went back: what was said after that point no longer counts.
+        /// The conversation went back: items after the given point no longer count.
         Rewound(Rewind<'a>),
-        /// The conversation was compacted: what was said before is replaced by less.
+        /// The conversation was compacted: earlier items are replaced by a shorter text.
         Compacted(Compaction<'a>),
-        /// An agent asks whether it may do something.
+        /// An agent asks for permission for an action.
         PermissionRequested(Permission<'a>),
-        /// Someone answered.
+        /// The permission request was answered.
         PermissionResolved(Permission<'a>),
-        /// An agent asks the user something.
+        /// An agent asks the user a question.
         QuestionRequested(Question<'a>),
-        /// Someone answered.
+        /// The question was answered.
         QuestionResolved(Question<'a>),
-        /// Something failed.
+        /// A failure.
         Error(Failure<'a>),
     }
 }
 
 impl Event<'_> {
-    /// The item that it begins, grows or completes.
+    /// The item this event begins, grows or completes.
     pub const fn item(&self) -> Option<ItemId> {
         match self {
             Event::ItemStarted(head) => Some(head.id),
@@ -119,7 +119,7 @@ impl Event<'_> {
         }
     }
 
-    /// Shows every value the event holds, with its name. `of` is the kind of the item that a piece belongs to.
+    /// Shows every value of the event with its field. `of` is the kind of the item that a delta belongs to.
     pub fn each_field(&mut self, of: Of, show: &mut Show<'_>) {
         match self {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => session.each_field(show),

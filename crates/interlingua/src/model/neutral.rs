@@ -1,21 +1,21 @@
-//! The model as JSON in its own words: each value under the name of its member. Our own two forms, the record and
-//! universal events, say this way whatever no schema has a name for, so that a new member has its place in both, written
-//! and read, by being declared.
+//! The model as JSON under its own names: each value under the name of its member. Our own two forms, the record and
+//! universal events, use this encoding for every value without a name in their schemas, so declaring a new member is
+//! enough to write and read it in both.
 
 use super::Field;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val, WantedNames};
 
-/// How names of members are spelled.
+/// The spelling of member names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// `max_tokens`, in events of which each is one line.
+    /// `max_tokens`, in universal events, which are one line each.
     Snake,
     /// `max-tokens`, in a record, where a value keeps its line breaks.
     Kebab,
 }
 
-/// No name of a member is longer.
+/// A buffer for a spelled name; no member name is longer.
 type SpelledName = [u8; 32];
 
 impl Spelling {
@@ -35,12 +35,12 @@ impl Spelling {
     }
 }
 
-/// A value that is written and read in the model's own words.
+/// A value that is written and read under the model's own names.
 pub trait Neutral<'t>: Sized {
-    /// What stands for a member that is not there.
+    /// The value of a missing member.
     fn absent() -> Self;
 
-    /// Whether there is nothing to write.
+    /// Whether the value is absent and therefore not written.
     fn is_absent(&self) -> bool {
         false
     }
@@ -48,7 +48,7 @@ pub trait Neutral<'t>: Sized {
     /// Writes the value.
     fn write(&self, spelling: Spelling, json: &mut JsonWriter<'_>);
 
-    /// Reads the value and takes it for the field. What is of another type is left alone.
+    /// Reads the value and claims it for the field. A value of a different type is not claimed.
     fn read(val: Val<'t>, field: Field, spelling: Spelling) -> Option<Self>;
 }
 
@@ -63,7 +63,7 @@ pub(super) fn write_member<'t>(
     value.write(spelling, json);
 }
 
-/// The names of the members of a struct, to look for. Make one as a constant.
+/// The member names of a struct, prepared for lookup. Declare as a constant.
 pub(super) struct MemberNames<const N: usize> {
     snake: WantedNames<N>,
     kebab: WantedNames<N>,
@@ -74,7 +74,7 @@ impl<const N: usize> MemberNames<N> {
         Self { snake: WantedNames::new(names), kebab: WantedNames::spelled(names, b'-') }
     }
 
-    /// Finds them all at once.
+    /// Finds all members in one pass.
     pub(super) fn find<'t>(&self, object: Val<'t>, spelling: Spelling) -> [Option<Val<'t>>; N] {
         object.find(match spelling {
             Spelling::Snake => &self.snake,
@@ -83,7 +83,7 @@ impl<const N: usize> MemberNames<N> {
     }
 }
 
-/// Reads a member, if there is one.
+/// Reads a member, or returns the absent value.
 pub(super) fn read_member<'t, T: Neutral<'t>>(
     member: Option<Val<'t>>,
     field: Field,
@@ -134,7 +134,7 @@ impl<'t> Neutral<'t> for bool {
     }
 }
 
-/// Whole numbers.
+/// Integers.
 macro_rules! numbers {
     ($($name:ty => $write:ident),*) => {$(
         impl<'t> Neutral<'t> for $name {
@@ -203,15 +203,15 @@ impl<'t, T: Neutral<'t>> Neutral<'t> for Vec<T> {
     }
 }
 
-/// The fields of a name and its value.
+/// The fields of the two halves of a pair.
 pub trait PairFields {
-    /// What the name is.
+    /// The field of the pair's name.
     const NAME: Field;
-    /// What the value is.
+    /// The field of the pair's value.
     const VALUE: Field;
 }
 
-/// A name and its value, as a list of the two: names may come twice, and in any spelling.
+/// A name and its value, written as a two-element list: names may repeat and may have any spelling.
 impl<'t, T: Neutral<'t>> Neutral<'t> for (Str<'t>, T)
 where
     (Str<'t>, T): PairFields,

@@ -1,4 +1,4 @@
-//! Oversight: what an agent asks a person, and what the person answers.
+//! Oversight: permissions and questions an agent puts to a person, and the answers.
 
 use super::macros::{EachField, IntoOwned, Shown, owned, said, said_enum};
 use super::neutral::{self, Neutral, PairFields, Spelling};
@@ -7,31 +7,31 @@ use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
 
 said! {
-    /// A question whether an agent may do something, and its answer.
+    /// An agent's request for permission, and the decision.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Permission<'a> {
-        /// The id to answer to.
+        /// The request's id, which the answer refers to.
         pub id: Str<'a> => PermissionId,
-        /// What the agent wants to do: usually a tool's name.
+        /// The action the agent asks permission for: usually a tool's name.
         pub action: Str<'a> => PermissionAction,
-        /// The tool call it is about.
+        /// The tool call that needs the permission.
         pub call_id: Option<Str<'a>> => PermissionCallId,
-        /// The arguments it would be done with.
+        /// The arguments of the action.
         pub input: Option<Raw<'a>> => PermissionInput,
-        /// The answer; `None` while it is open.
+        /// The decision; `None` while the request is open.
         pub answer: Option<Decision<'a>> => each,
-        /// Who or what answered (a person, a rule, a hook), in the agent's own word.
+        /// The source of the decision (a person, a rule, a hook), in the agent's own word.
         pub by: Option<Str<'a>> => PermissionBy,
     }
 
-    /// Something an agent asks the user, and the answer.
+    /// A question an agent asks the user, and the answer.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Question<'a> {
-        /// The id to answer to.
+        /// The question's id, which the answer refers to.
         pub id: Str<'a> => QuestionId,
-        /// The tool call it is about.
+        /// The tool call that asks the question.
         pub call_id: Option<Str<'a>> => QuestionCallId,
-        /// What is asked, one or several at once.
+        /// The prompts of the question, one or several.
         pub prompts: Vec<Prompt<'a>> => each,
         /// One list of chosen labels per prompt; `None` while open, or when declined.
         pub answers: Option<Vec<Vec<Str<'a>>>> => QuestionAnswer,
@@ -39,27 +39,27 @@ said! {
         pub declined: bool => QuestionDeclined,
     }
 
-    /// One question with its choices.
+    /// One prompt with its choices.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Prompt<'a> {
-        /// The question.
+        /// The text of the prompt.
         pub text: Str<'a> => QuestionText,
-        /// What may be chosen: label and explanation.
+        /// The choices: label and explanation.
         pub options: Vec<(Str<'a>, Option<Str<'a>>)> => each,
-        /// Whether several may be chosen.
+        /// Whether several choices may be selected.
         pub multiple: bool => QuestionMultiple,
     }
 }
 
 said_enum! {
-    /// The answer to a permission request.
+    /// The decision on a permission request.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Decision<'a> {
-        /// Yes, this time.
+        /// Allowed once.
         Accept,
-        /// Yes, and do not ask again in this session.
+        /// Allowed for the rest of the session.
         AcceptForSession,
-        /// No, and perhaps why.
+        /// Denied, with an optional reason.
         Reject(Option<Str<'a>>),
     }
 }

@@ -1,4 +1,4 @@
-//! Parts: what items are made of.
+//! Parts: the content of items.
 
 use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, said_enum, words};
 use super::neutral::{self, Neutral, Spelling};
@@ -6,90 +6,90 @@ use super::{Field, ItemId, Of, Show, Value};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
 
-/// A piece of an item. Deltas with the same part number join.
+/// A piece of an item. Deltas with the same part number are joined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delta<'a> {
     /// The item that grows.
     pub item: ItemId,
-    /// Which of its parts, from 0.
+    /// The number of the part, from 0.
     pub part: u32,
     /// The piece.
     pub value: Part<'a>,
-    /// Whether the source itself sent pieces.
+    /// Whether the source itself sent the part in pieces.
     pub arrival: Arrival,
 }
 
 owned!(Delta { item, part, value, arrival });
 
 words! {
-    /// How a piece of an item came: live readers of our events want to know whether an agent streams.
+    /// The delivery of a piece: live consumers of our events distinguish agents that stream.
     pub enum Arrival {
-        /// The source wrote the part in one go; the delta is ours.
+        /// The source wrote the whole part at once; the delta is ours.
         Whole = "whole",
-        /// The source sent this piece as it came.
+        /// The source streamed this piece.
         Streamed = "streamed",
     }
 
-    /// What opaque state is to its issuer.
+    /// The purpose of opaque state.
     pub enum OpaqueKind {
-        /// Proof that what it stands beside (visible reasoning, a call, a text) is genuine.
+        /// Proof that the neighbouring content (visible reasoning, a call, a text) is genuine.
         Signature = "signature",
-        /// The thing itself, unreadable.
+        /// The encrypted content itself.
         Encrypted = "encrypted",
     }
 }
 
 said_enum! {
-    /// What items are made of.
+    /// The content of items.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Part<'a> {
         /// Text, or the visible text of reasoning.
         Text(Str<'a>),
-        /// A summary of reasoning that is not the reasoning itself.
+        /// A summary of reasoning, not the reasoning itself.
         Summary(Str<'a>),
         /// A picture, document, sound or film.
         Media(Media<'a>),
-        /// A JSON value with no further meaning to us.
+        /// A JSON value that is not interpreted further.
         Json(Raw<'a>),
         /// Tool arguments.
         Args(Args<'a>),
         /// A file that was read or changed.
         File(FileRef<'a>),
-        /// Where the statement in the part of that number comes from.
+        /// The source of the statement in the part with the given number.
         Citation(Citation<'a>),
-        /// Text by which the model declines.
+        /// Text of a refusal by the model.
         Refusal(Str<'a>),
-        /// State only its issuer can read. It is never shown and never sent to anyone else.
+        /// State only its issuer can read. It is never shown and never sent to a different provider.
         Opaque(Opaque<'a>),
-        /// The provider should cache everything up to the part of that number.
+        /// A request to cache everything up to the part with the given number.
         Cache(CacheMark<'a>),
     }
 
     /// Tool arguments: OpenAI writes them as a string, Anthropic as an object, and streams cut them anywhere.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Args<'a> {
-        /// (A piece of) the text of the arguments.
+        /// The text of the arguments, or a piece of it.
         Text(Str<'a>),
         /// The arguments as a value.
         Json(Raw<'a>),
     }
 
-    /// Where media bytes are.
+    /// The location of media bytes.
     #[derive(Clone, Debug, PartialEq)]
     pub enum MediaSource<'a> {
-        /// Here, in base64.
+        /// Inline, in base64.
         Base64(Str<'a>),
-        /// At an address.
+        /// At a URL.
         Url(Str<'a>),
         /// In a provider's file store, under this id.
         File(Str<'a>),
-        /// Here, as plain text: a document that can be cited.
+        /// Inline, as plain text: a document that can be cited.
         Text(Str<'a>),
     }
 }
 
 impl Part<'_> {
-    /// Shows every value with its name, as a part of an item of that kind.
+    /// Shows every value with its field, as a part of an item of the given kind.
     pub fn each_field(&mut self, of: Of, show: &mut Show<'_>) {
         match self {
             Part::Text(text) => show(of.text(), text),
@@ -127,22 +127,22 @@ impl Part<'_> {
 /// A picture, document, sound or film.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Media<'a> {
-    /// Such as `image/png`, if known.
+    /// The media type, for example `image/png`, if present.
     pub media_type: Option<Str<'a>>,
-    /// Where the bytes are.
+    /// The location of the bytes.
     pub source: MediaSource<'a>,
     /// A file name or title.
     pub name: Option<Str<'a>>,
-    /// What the model should know about it and not cite.
+    /// Background about the media for the model, not for citation.
     pub context: Option<Str<'a>>,
-    /// Whether the model should cite it.
+    /// Whether the model should cite the media.
     pub citable: Option<bool>,
-    /// How closely to look at it, in the dialect's own word.
+    /// The level of detail at which the model looks at the media, in the dialect's own word.
     pub detail: Option<Str<'a>>,
 }
 
 impl<'a> MediaSource<'a> {
-    /// The bytes, or the name of where they are.
+    /// The bytes, or the address or id of the bytes.
     pub const fn text(&self) -> &Str<'a> {
         match self {
             MediaSource::Base64(text)
@@ -154,7 +154,7 @@ impl<'a> MediaSource<'a> {
 }
 
 impl<'a> Media<'a> {
-    /// Media of which no more is known.
+    /// Media with only the required fields.
     pub const fn new(media_type: Option<Str<'a>>, source: MediaSource<'a>) -> Self {
         Self { media_type, source, name: None, context: None, citable: None, detail: None }
     }
@@ -166,57 +166,57 @@ said! {
     /// A file that was read or changed.
     #[derive(Clone, Debug, PartialEq)]
     pub struct FileRef<'a> {
-        /// Its path.
+        /// The path of the file.
         pub path: Str<'a> => FilePath,
         /// `read`, `write` or `patch`.
         pub action: Str<'a> => FileAction,
-        /// What changed.
+        /// The change as a diff.
         pub diff: Option<Str<'a>> => FileDiff,
     }
 
-    /// Where a statement comes from. Numbers are as written: what they count is the citation's kind.
+    /// The source of a statement. Numbers are as written; the citation's kind defines their unit.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Citation<'a> {
-        /// The dialect's own word for this sort of citation.
+        /// The dialect's own word for this kind of citation.
         pub kind: Option<Str<'a>> => CitationKind,
-        /// The words that are cited.
+        /// The cited text.
         pub quote: Option<Str<'a>> => CitationQuote,
-        /// What the source is called.
+        /// The title of the source.
         pub title: Option<Str<'a>> => CitationTitle,
-        /// Where the source is: an address, or the name of a document or file.
+        /// The location of the source: an address, or the name of a document or file.
         pub source: Option<Str<'a>> => CitationSource,
-        /// The number of the source among those of the request.
+        /// The index of the source among the documents of the request.
         pub document: Option<Raw<'a>> => CitationDocument,
-        /// Where in the source the cited words begin.
+        /// The start of the cited text in the source.
         pub start: Option<Raw<'a>> => CitationStart,
-        /// Where they end.
+        /// The end of the cited text in the source.
         pub end: Option<Raw<'a>> => CitationEnd,
-        /// Where in the answer the statement begins.
+        /// The start of the statement in the answer.
         pub from: Option<Raw<'a>> => CitationFrom,
-        /// Where it ends.
+        /// The end of the statement in the answer.
         pub to: Option<Raw<'a>> => CitationTo,
-        /// State that the provider wants back with it.
+        /// State that the provider expects back with the citation.
         pub state: Option<Str<'a>> => CitationState,
     }
 }
 
-/// The provider should cache everything up to here.
+/// A request to the provider to cache everything up to this point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheMark<'a> {
-    /// What sort of mark, in the dialect's own word.
+    /// The type of cache mark, in the dialect's own word.
     pub kind: Str<'a>,
-    /// For how long, in the dialect's own word.
+    /// The lifetime of the cache entry, in the dialect's own word.
     pub lifetime: Option<Str<'a>>,
 }
 
 owned!(CacheMark { kind, lifetime });
 
-/// State only its issuer can read. It may belong to any item: some sign reasoning, some calls, some texts.
+/// State only its issuer can read. It may belong to any item: providers sign reasoning, calls or texts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opaque<'a> {
-    /// What it is to the issuer.
+    /// The purpose of the state.
     pub kind: OpaqueKind,
-    /// The provider that issued it, such as [`issuers::ANTHROPIC`].
+    /// The provider that issued the state, such as [`issuers::ANTHROPIC`].
     pub issuer: Str<'a>,
     /// The state.
     pub value: Str<'a>,
@@ -225,13 +225,13 @@ pub struct Opaque<'a> {
 owned!(Opaque { kind, issuer, value });
 
 impl Opaque<'_> {
-    /// Whether that provider issued it.
+    /// Whether the given provider issued the state.
     pub fn is_of(&self, issuer: &str) -> bool {
         self.issuer.is(issuer)
     }
 }
 
-/// Those who issue opaque state, as records and reports name them.
+/// Issuers of opaque state, as named in records and reports.
 pub mod issuers {
     /// Anthropic.
     pub const ANTHROPIC: &str = "anthropic";
@@ -241,12 +241,12 @@ pub mod issuers {
     pub const GOOGLE: &str = "google";
     /// xAI.
     pub const XAI: &str = "xai";
-    /// GitHub Copilot, whatever provider it asked.
+    /// GitHub Copilot, regardless of the provider behind it.
     pub const COPILOT: &str = "copilot";
 }
 
 impl OpaqueKind {
-    /// The name of such state.
+    /// The field of opaque state of this kind.
     pub const fn field(self) -> Field {
         match self {
             OpaqueKind::Signature => Field::Signature,

@@ -1,4 +1,4 @@
-//! The settings of one model call. A setting is here when two dialects have it; numbers stay as they are spelled.
+//! The settings of one model call. A setting is listed here when two dialects have it; numbers keep their spelling.
 
 use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, said_enum, words};
 use super::neutral::{self, Neutral, PairFields, Spelling};
@@ -10,105 +10,106 @@ said! {
     /// The settings of one model call.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Request<'a> {
-        /// The model asked for.
+        /// The requested model.
         pub model: Option<Str<'a>> => RequestModel,
-        /// The most tokens to produce, reasoning included.
+        /// The maximum number of output tokens, reasoning included.
         pub max_tokens: Option<Raw<'a>> => MaxTokens,
         /// Sampling temperature.
         pub temperature: Option<Raw<'a>> => Temperature,
         /// Nucleus sampling.
         pub top_p: Option<Raw<'a>> => TopP,
-        /// How many of the likeliest tokens to sample from.
+        /// The number of likeliest tokens to sample from.
         pub top_k: Option<Raw<'a>> => TopK,
-        /// What makes sampling repeatable.
+        /// The seed for repeatable sampling.
         pub seed: Option<Raw<'a>> => Seed,
-        /// How much to avoid what was said often.
+        /// The penalty on tokens in proportion to their frequency so far.
         pub frequency_penalty: Option<Raw<'a>> => FrequencyPenalty,
-        /// How much to avoid what was said at all.
+        /// The penalty on tokens that occurred before.
         pub presence_penalty: Option<Raw<'a>> => PresencePenalty,
-        /// Whether to tell how likely each token was.
+        /// Whether to return the log probability of each token.
         pub logprobs: Option<bool> => Logprobs,
-        /// For how many of the likeliest tokens to tell it.
+        /// The number of likeliest tokens to return log probabilities for.
         pub top_logprobs: Option<Raw<'a>> => TopLogprobs,
-        /// How many answers to give.
+        /// The number of answers to generate.
         pub answers: Option<Raw<'a>> => AnswerCount,
-        /// Texts at which to stop.
+        /// Stop sequences.
         pub stop: Vec<Str<'a>> => StopTexts,
-        /// Whether to answer as a stream.
+        /// Whether to stream the answer.
         pub stream: Option<bool> => StreamAnswer,
-        /// Whether a stream should tell what was used. Most tell it unasked.
+        /// Whether a stream should report usage. Most providers report usage by default.
         pub stream_usage: Option<bool> => StreamUsage,
-        /// Whether the provider should keep the answer.
+        /// Whether the provider should store the answer.
         pub store: Option<bool> => StoreAnswer,
-        /// How to think.
+        /// The reasoning settings.
         pub reasoning: Reasoning<'a> => each,
-        /// How much to say: low, medium or high.
+        /// The length of answers: low, medium or high.
         pub verbosity: Option<Str<'a>> => Verbosity,
-        /// What the answer may be made of, such as `text` and `audio`.
+        /// The output modalities, such as `text` and `audio`.
         pub modalities: Vec<Str<'a>> => Modalities,
-        /// The form the answer must have.
+        /// The required form of the answer.
         pub format: Option<Format<'a>> => each,
-        /// The tools on offer.
+        /// The tools the model may call.
         pub tools: Vec<Tool<'a>> => each,
-        /// Which of them must or may be used.
+        /// The tools the model must or may use.
         pub tool_choice: Option<ToolChoice<'a>> => ToolChoice,
-        /// The names of the only tools among them that may be used; empty where all may.
+        /// The names of the only tools the model may use; empty if all are allowed.
         pub allowed_tools: Vec<Str<'a>> => AllowedTools,
-        /// Whether several calls may be made at once.
+        /// Whether the model may make several calls at once.
         pub parallel_calls: Option<bool> => ParallelCalls,
         /// An opaque name for the end user.
         pub user: Option<Str<'a>> => EndUser,
-        /// The class of service.
+        /// The service tier.
         pub service_tier: Option<Str<'a>> => ServiceTier,
-        /// What the caller wants to find again: names and values.
+        /// The caller's own names and values, stored with the request.
         pub metadata: Vec<(Str<'a>, Str<'a>)> => each,
         /// Calls with the same key are likely to share a cache.
         pub cache_key: Option<Str<'a>> => CacheKey,
-        /// The provider should cache as much of the request as it can.
+        /// A request to cache as much of the input as possible.
         pub cache: Option<CacheMark<'a>> => each,
     }
 
-    /// How to think.
+    /// The reasoning settings.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Reasoning<'a> {
-        /// How hard: none, minimal, low, medium, high, xhigh or max.
+        /// The effort: none, minimal, low, medium, high, xhigh or max.
         pub effort: Option<Str<'a>> => Effort,
-        /// Whether: `enabled` (with a budget), `adaptive` or another word of the provider. Not at all is an effort of `none`.
+        /// The mode: `enabled` (with a budget), `adaptive` or another word of the provider. Disabled reasoning is an
+        /// effort of `none`.
         pub mode: Option<Str<'a>> => ReasoningMode,
-        /// The most tokens to think.
+        /// The maximum number of reasoning tokens.
         pub budget: Option<Raw<'a>> => ReasoningBudget,
-        /// How much of it to show: a summary of which length, or nothing.
+        /// The visibility of reasoning: the length of a summary, or none.
         pub visibility: Option<Str<'a>> => ReasoningVisibility,
     }
 
-    /// A tool on offer.
+    /// A tool the model may call.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Tool<'a> {
-        /// Who runs it and how its arguments look.
+        /// The executor and the form of the arguments.
         pub kind: CallKind => ToolKind,
-        /// The vendor's own word for a tool that it trained or runs itself, such as `web_search_20250305`.
+        /// The vendor's own type name of a tool that the vendor trained or runs, such as `web_search_20250305`.
         pub vendor_type: Option<Str<'a>> => ToolType,
-        /// Its name.
+        /// The tool's name.
         pub name: Str<'a> => ToolName,
-        /// What it does, for the model.
+        /// A description for the model.
         pub description: Option<Str<'a>> => ToolDescription,
-        /// JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         pub schema: Option<Raw<'a>> => ToolSchema,
         /// Whether arguments must match the schema.
         pub strict: Option<bool> => ToolStrict,
-        /// Settings of a tool that the vendor trained or runs itself: names and values.
+        /// Settings of a tool that the vendor trained or runs: names and values.
         pub config: Vec<(Str<'a>, Raw<'a>)> => each,
-        /// What such a tool is for, where vendors have the same.
+        /// The purpose of a vendor tool, where several vendors offer the same service.
         pub service: Option<Service> => ToolService,
-        /// The group of tools that its name belongs to.
+        /// The group of tools that the name belongs to.
         pub namespace: Option<Str<'a>> => ToolNamespace,
-        /// JSON Schema of what it returns.
+        /// JSON Schema of the result.
         pub output_schema: Option<Raw<'a>> => ToolOutputSchema,
-        /// Which texts a tool that takes plain text takes, in the provider's own terms.
+        /// The grammar of the input of a plain-text tool, in the provider's own terms.
         pub grammar: Option<Raw<'a>> => ToolGrammar,
-        /// Whether the model learns of it only by searching for tools.
+        /// Whether the model finds the tool only by a tool search.
         pub deferred: Option<bool> => ToolDeferred,
-        /// The provider should cache everything up to this tool.
+        /// A request to cache everything up to this tool.
         pub cache: Option<CacheMark<'a>> => each,
     }
 
@@ -119,48 +120,48 @@ said! {
         pub name: Option<Str<'a>> => FormatName,
         /// The schema.
         pub schema: Raw<'a> => FormatSchema,
-        /// What the answer is for, for the model.
+        /// The purpose of the answer, for the model.
         pub description: Option<Str<'a>> => FormatDescription,
-        /// Whether it must match exactly.
+        /// Whether the answer must match the schema exactly.
         pub strict: Option<bool> => FormatStrict,
     }
 }
 
 impl<'a> SchemaFormat<'a> {
-    /// A schema of which no more is known.
+    /// A schema format with only the required fields.
     pub const fn new(schema: Raw<'a>) -> Self {
         Self { name: None, schema, description: None, strict: None }
     }
 }
 
 words! {
-    /// What a vendor's own tool is for.
+    /// The purpose of a vendor tool.
     pub enum Service {
-        /// Finds pages.
+        /// Finds web pages.
         WebSearch = "web_search",
-        /// Reads pages.
+        /// Reads web pages.
         WebFetch = "web_fetch",
-        /// Runs code in a place of the provider's.
+        /// Runs code in the provider's sandbox.
         CodeExecution = "code_execution",
-        /// Finds passages in files that the provider holds.
+        /// Finds passages in files stored at the provider.
         FileSearch = "file_search",
-        /// Uses a screen, a keyboard and a mouse.
+        /// Controls a screen, a keyboard and a mouse.
         Computer = "computer",
-        /// Runs commands, at the client.
+        /// Runs commands at the client.
         Shell = "shell",
-        /// Changes files, at the client.
+        /// Edits files at the client.
         Editor = "editor",
-        /// Finds tools whose description the model was not given.
+        /// Finds tools whose description is not part of the prompt.
         ToolSearch = "tool_search",
-        /// Tools of an MCP server that the provider asks.
+        /// Tools of an MCP server that the provider calls.
         Mcp = "mcp",
-        /// Makes pictures.
+        /// Generates images.
         ImageGeneration = "image_generation",
     }
 }
 
 impl<'a> Tool<'a> {
-    /// A tool of which no more is known.
+    /// A tool with only the required fields.
     pub const fn new(kind: CallKind, name: Str<'a>) -> Self {
         let (vendor_type, description, schema, strict, cache) = (None, None, None, None, None);
         let (service, namespace, output_schema, grammar, deferred) = (None, None, None, None, None);
@@ -173,11 +174,12 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// The settings that are one value or a list of values, by name: a dialect's table reads and writes them all alike.
+/// Settings that are one value or a list of values, by field: a dialect's table reads and writes all of them
+/// uniformly.
 macro_rules! by_name {
     ($($field:ident = $kind:ident($($member:ident).+),)*) => {
         impl<'a> Request<'a> {
-            /// The setting of that name, to be written.
+            /// The setting for the field, for writing.
             pub const fn setting(&self, field: Field) -> Option<SettingRef<'_, 'a>> {
                 match field {
                     $(Field::$field => Some(SettingRef::$kind(&self.$($member).+)),)*
@@ -185,7 +187,7 @@ macro_rules! by_name {
                 }
             }
 
-            /// The setting of that name, to be read.
+            /// The setting for the field, for reading.
             pub const fn setting_mut(&mut self, field: Field) -> Option<SettingMut<'_, 'a>> {
                 match field {
                     $(Field::$field => Some(SettingMut::$kind(&mut self.$($member).+)),)*
@@ -226,14 +228,14 @@ by_name! {
     CacheKey = Text(cache_key),
 }
 
-/// A setting to be written.
+/// A reference to a setting, for writing.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingRef<'s, 'a> {
     /// A word or a name.
     Text(&'s Option<Str<'a>>),
     /// A number, as spelled.
     Number(&'s Option<Raw<'a>>),
-    /// Yes or no.
+    /// A boolean.
     Flag(&'s Option<bool>),
     /// Several words or texts.
     Texts(&'s Vec<Str<'a>>),
@@ -241,14 +243,14 @@ pub enum SettingRef<'s, 'a> {
     Pairs(&'s Vec<(Str<'a>, Str<'a>)>),
 }
 
-/// A setting to be read.
+/// A mutable reference to a setting, for reading.
 #[derive(Debug)]
 pub enum SettingMut<'s, 'a> {
     /// A word or a name.
     Text(&'s mut Option<Str<'a>>),
     /// A number, as spelled.
     Number(&'s mut Option<Raw<'a>>),
-    /// Yes or no.
+    /// A boolean.
     Flag(&'s mut Option<bool>),
     /// Several words or texts.
     Texts(&'s mut Vec<Str<'a>>),
@@ -257,20 +259,20 @@ pub enum SettingMut<'s, 'a> {
 }
 
 said_enum! {
-    /// Which tools must or may be used.
+    /// The tools the model must or may use.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ToolChoice<'a> {
         /// The model decides.
         Auto,
-        /// None.
+        /// The model uses no tool.
         None,
-        /// At least one.
+        /// The model uses at least one tool.
         Required,
-        /// This one.
+        /// The model uses the named tool.
         Named(Str<'a>),
     }
 
-    /// The form an answer must have.
+    /// The required form of an answer.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Format<'a> {
         /// Plain text.
@@ -317,7 +319,7 @@ impl EachField for Format<'_> {
     }
 }
 
-/// A mark on the request or on a tool. One on a part is a [`super::Part::Cache`].
+/// A cache mark on the request or on a tool. A mark on a part is a [`super::Part::Cache`].
 impl EachField for CacheMark<'_> {
     fn each_field(&mut self, show: &mut Show<'_>) {
         let Self { kind, lifetime } = self;
@@ -333,7 +335,7 @@ impl EachField for (Str<'_>, Str<'_>) {
     }
 }
 
-/// The settings of a vendor's tool. Names are structure: a law changes values.
+/// The settings of a vendor's tool. Names are structure: the law tests change values only.
 impl EachField for (Str<'_>, Raw<'_>) {
     fn each_field(&mut self, show: &mut Show<'_>) {
         self.1.show(Field::ToolConfig, show);
@@ -417,7 +419,7 @@ impl<'t> Neutral<'t> for CacheMark<'t> {
 }
 
 impl<'t> CacheMark<'t> {
-    /// Reads a mark on a part.
+    /// Reads a cache mark on a part.
     pub(crate) fn read_on_part(val: Val<'t>) -> Option<Self> {
         Self::read_as(val, Field::CacheMark, Field::CacheLifetime)
     }

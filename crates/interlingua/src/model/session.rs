@@ -1,4 +1,4 @@
-//! Sessions: where, when and by what a conversation was held, and under which rules.
+//! Sessions: directory, times, program and policies of a conversation.
 
 use super::macros::{EachField, IntoOwned, Shown, owned, said};
 use super::neutral::{self, Neutral, Spelling};
@@ -10,14 +10,14 @@ use crate::tape::{Kind, Val};
 pub type Time<'a> = Raw<'a>;
 
 said! {
-    /// What is known about a session. `None` means nothing new.
+    /// The facts of a session. `None` means that the source has no value, or no new value.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Session<'a> {
-        /// The id the agent gave it.
+        /// The id the agent gave the session.
         pub id: Option<Str<'a>> => SessionId,
-        /// The session it was forked or spawned from.
+        /// The session this session was forked or spawned from.
         pub parent: Option<Str<'a>> => SessionParent,
-        /// The call in that session by which it was spawned.
+        /// The call in the parent session that spawned this session.
         pub parent_call: Option<Str<'a>> => SessionParentCall,
         /// The working directory.
         pub cwd: Option<Str<'a>> => SessionCwd,
@@ -25,76 +25,76 @@ said! {
         pub cli_version: Option<Str<'a>> => SessionVersion,
         /// The model in use.
         pub model: Option<Str<'a>> => SessionModel,
-        /// Who provides the model.
+        /// The provider of the model.
         pub provider: Option<Str<'a>> => SessionProvider,
         /// The branch checked out.
         pub branch: Option<Str<'a>> => SessionBranch,
         /// The commit checked out.
         pub commit: Option<Str<'a>> => SessionCommit,
-        /// Where the repository lives.
+        /// The location of the repository.
         pub repository: Option<Str<'a>> => SessionRepository,
-        /// A name for people.
+        /// A title for people.
         pub title: Option<Str<'a>> => SessionTitle,
-        /// When it began.
+        /// The start time.
         pub start: Option<Time<'a>> => SessionStart,
         /// The agent program.
         pub agent: Option<Str<'a>> => SessionAgent,
-        /// The mode in which the agent asks or does not ask, in its own word.
+        /// The mode that decides when the agent asks for permission, in the agent's own word.
         pub permission_mode: Option<Str<'a>> => PermissionMode,
-        /// What needs a person's approval, in the agent's own terms.
+        /// The actions that need a person's approval, in the agent's own terms.
         pub approval_policy: Option<Raw<'a>> => ApprovalPolicy,
-        /// What commands may touch, in the agent's own terms.
+        /// The paths and resources commands may touch, in the agent's own terms.
         pub sandbox_policy: Option<Raw<'a>> => SandboxPolicy,
-        /// How hard the model is to think, in the agent's own word.
+        /// The reasoning effort, in the agent's own word.
         pub effort: Option<Str<'a>> => SessionEffort,
-        /// The native id of the last item of the branch that counts: what hangs on none of its ancestors was left behind.
+        /// The native id of the last item of the current branch: items off the path to this id were abandoned.
         pub leaf: Option<Str<'a>> => SessionLeaf,
-        /// What the agent does not write down at all, so that nobody takes its absence for a fact: our words, separated
-        /// by commas.
+        /// The kinds of data this agent never writes, so that their absence is not taken for a fact: our words,
+        /// separated by commas.
         pub unrecorded: Option<Str<'a>> => SessionUnrecorded,
     }
 
-    /// How a session ended.
+    /// The end of a session.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SessionEnd<'a> {
-        /// How.
+        /// The status at the end.
         pub status: Status => SessionEndStatus,
-        /// Why, for people.
+        /// The reason, for people.
         pub message: Option<Str<'a>> => SessionEndMessage,
     }
 
     /// The conversation went back to an earlier point.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Rewind<'a> {
-        /// The native id of the last item that still counts.
+        /// The native id of the last item that remains in the conversation.
         pub to: Option<Str<'a>> => RewindTo,
-        /// How many turns of the user were taken back.
+        /// The number of user turns that were taken back.
         pub turns: Option<u64> => RewindTurns,
     }
 
-    /// Earlier parts of the conversation were replaced by less.
+    /// Earlier parts of the conversation were replaced by a shorter text.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Compaction<'a> {
-        /// What set it off (`auto`, `manual`), in the agent's own word.
+        /// The trigger (`auto`, `manual`), in the agent's own word.
         pub trigger: Option<Str<'a>> => CompactionTrigger,
-        /// How many tokens the conversation had before.
+        /// The number of tokens before the compaction.
         pub before: Option<u64> => CompactionBefore,
-        /// How many it has now.
+        /// The number of tokens after the compaction.
         pub after: Option<u64> => CompactionAfter,
-        /// What stands for what was taken out, unless a message says it ([`super::Origin::Summary`]).
+        /// The summary of the removed items, unless a message holds it ([`super::Origin::Summary`]).
         pub summary: Option<Str<'a>> => CompactionSummary,
-        /// The conversation that takes the place of the old one, in the agent's own terms.
+        /// The conversation that replaces the old conversation, in the agent's own terms.
         pub history: Option<Raw<'a>> => CompactionHistory,
-        /// The native id of the first earlier item that still counts.
+        /// The native id of the first earlier item that remains in the conversation.
         pub kept_from: Option<Str<'a>> => CompactionKeptFrom,
     }
 }
 
-/// What is done to each fact of a session.
+/// Operations on each fact of a session.
 macro_rules! each_fact {
     ($($fact:ident),* $(,)?) => {
         impl<'a> Session<'a> {
-            /// Later words win; what is not said again stays.
+            /// Takes over the facts of `news`; facts missing in `news` keep their values.
             pub fn update(&mut self, news: Session<'a>) {
                 let Session { $($fact),* } = news;
                 $(if $fact.is_some() {
@@ -102,18 +102,18 @@ macro_rules! each_fact {
                 })*
             }
 
-            /// Whether it says nothing that is not known yet.
+            /// Whether each fact is absent or equal to the known fact.
             pub fn is_old_news(&self, known: &Session<'_>) -> bool {
                 true $(&& (self.$fact.is_none() || self.$fact == known.$fact))*
             }
 
-            /// What it says that is not known yet.
+            /// The facts that differ from the known facts.
             #[must_use]
             pub fn news_to(self, known: &Session<'a>) -> Self {
                 Self { $($fact: self.$fact.filter(|said| known.$fact.as_ref() != Some(said))),* }
             }
 
-            /// The facts that the other tells, too.
+            /// The facts that are also present in `other`.
             #[must_use]
             pub fn where_said(self, other: &Session<'_>) -> Self {
                 Self { $($fact: self.$fact.filter(|_| other.$fact.is_some())),* }

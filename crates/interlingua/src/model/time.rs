@@ -1,10 +1,10 @@
-//! Times as sources write them, compared and in UTC.
+//! Comparison of times as sources write them, and conversion to UTC.
 
 use super::Time;
 use crate::json::is_rfc3339;
 
-/// The time in milliseconds since 1970 began in UTC, if it can be told: RFC 3339 in any zone, seconds (with or without a
-/// fraction) or milliseconds.
+/// The time in milliseconds since the start of 1970 in UTC, if the time has a supported form: RFC 3339 in any zone,
+/// seconds (with or without a fraction) or milliseconds.
 ///
 /// ```
 /// use interlingua::json::Raw;
@@ -28,7 +28,7 @@ pub fn epoch_millis(time: &Time<'_>) -> Option<u64> {
     if !is_rfc3339(text.as_bytes()) {
         return None;
     }
-    // Its digits stand where they must.
+    // `is_rfc3339` has checked the positions of the digits.
     let number = |at: std::ops::Range<usize>| text.get(at).and_then(|digits| digits.parse::<u64>().ok());
     let days = days_until(number(0..4)?, number(5..7)?, number(8..10)?)?;
     let local = ((days * 24 + number(11..13)?) * 60 + number(14..16)?) * 60 + number(17..19)?;
@@ -48,29 +48,29 @@ fn thousandths(fraction: &str) -> u64 {
     digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
-/// The days from 1970 to that date.
+/// The days from 1970 to the given date.
 fn days_until(year: u64, month: u64, day: u64) -> Option<u64> {
-    // Years begin in March, so that the odd day is the last one.
+    // Years begin in March, so that the leap day is the last day of a year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
     days.checked_sub(1 + DAYS_TO_1970)
 }
 
-/// The date in UTC of so many milliseconds after 1970 began, as `2026-11-15`.
+/// The date in UTC at `millis` milliseconds after the start of 1970, as `2026-11-15`.
 pub fn date(millis: u64) -> String {
     let mut text = from_millis(millis.min(LATEST));
     text.truncate(10);
     text
 }
 
-/// Numbers from here on are milliseconds, below seconds.
+/// Numbers from this value on are milliseconds; smaller numbers are seconds.
 const MILLIS_FROM: u64 = 100_000_000_000;
 /// The last millisecond of the year 9999.
 const LATEST: u64 = 253_402_300_799_999;
-/// From the first of March of the year 0.
+/// The days from the first of March of the year 0 to 1970.
 const DAYS_TO_1970: u64 = 719_468;
 
-/// The time in UTC as RFC 3339, if it can be told. Numbers are seconds or milliseconds since 1970.
+/// The time in UTC as RFC 3339, if the time is in UTC or a number. Numbers are seconds or milliseconds since 1970.
 pub fn utc(time: &Time<'_>) -> Option<String> {
     let text = time.as_str();
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
@@ -82,7 +82,7 @@ pub fn utc(time: &Time<'_>) -> Option<String> {
     }
 }
 
-/// Whether the text is a time like `2026-11-15T10:51:54.182Z`.
+/// Whether the text has the form `2026-11-15T10:51:54.182Z`.
 fn is_utc(text: &str) -> bool {
     let form = b"dddd-dd-ddTdd:dd:dd";
     let bytes = text.as_bytes();
@@ -96,7 +96,7 @@ fn is_utc(text: &str) -> bool {
     })
 }
 
-/// The time so many seconds (or, from 1e11 on, milliseconds) after 1970 began.
+/// The time `number` seconds (or, from 1e11 on, milliseconds) after the start of 1970.
 fn from_epoch(number: u64) -> String {
     from_millis(if number < MILLIS_FROM { number * 1000 } else { number })
 }

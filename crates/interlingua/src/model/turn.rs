@@ -1,4 +1,4 @@
-//! Turns: one model response, or the answer to one prompt; why it stopped, what it used, how it failed.
+//! Turns: one model response, or the answer to one prompt, with its stop reason, usage and failures.
 
 use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, words};
 use super::neutral::{self, Neutral, Spelling};
@@ -10,27 +10,28 @@ said! {
     /// One model response, or the answer to one prompt.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Turn<'a> {
-        /// The id the provider or agent gave it.
+        /// The id the provider or agent gave the turn.
         pub id: Option<Str<'a>> => TurnId,
         /// The model that answers.
         pub model: Option<Str<'a>> => TurnModel,
-        /// When it was made, as written.
+        /// The creation time, as written.
         pub time: Option<Time<'a>> => TurnTime,
-        /// The id of the request it answers, as the provider names it.
+        /// The provider's id of the request this turn answers.
         pub request_id: Option<Str<'a>> => TurnRequestId,
-        /// How hard the model was to think, in the agent's own word.
+        /// The reasoning effort, in the agent's own word.
         pub effort: Option<Str<'a>> => TurnEffort,
-        /// Which of several answers this is about, from 0; `None` where there is one.
+        /// The index, from 0, of the answer this turn belongs to when a request has several; `None` with a single
+        /// answer.
         pub answer: Option<u64> => TurnAnswer,
-        /// Why it stopped.
+        /// The stop reason.
         pub stop: Option<Stop<'a>> => each,
-        /// What it used.
+        /// The token usage.
         pub usage: Option<Usage> => each,
-        /// What it cost in US dollars, as written.
+        /// The cost in US dollars, as written.
         pub cost: Option<Raw<'a>> => Cost,
     }
 
-    /// Why a response stopped.
+    /// The reason a response stopped.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Stop<'a> {
         /// The reason, in our words.
@@ -39,32 +40,32 @@ said! {
         pub raw: Option<Str<'a>> => StopReason,
         /// The stop sequence that matched.
         pub sequence: Option<Str<'a>> => StopSequence,
-        /// What the provider says beyond a word, in its own terms.
+        /// Further details from the provider, in its own terms.
         pub detail: Option<Raw<'a>> => StopDetail,
     }
 
-    /// Something failed.
+    /// A failure.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Failure<'a> {
-        /// What sort of failure.
+        /// The class of failure.
         pub class: FailureClass => ErrorClass,
-        /// The HTTP status, where there is one.
+        /// The HTTP status, if any.
         pub status: Option<u16> => ErrorStatus,
         /// The provider's code or type.
         pub code: Option<Str<'a>> => ErrorCode,
-        /// For people.
+        /// The message for people.
         pub message: Str<'a> => ErrorMessage,
         /// The id of the failed request.
         pub request_id: Option<Str<'a>> => ErrorRequestId,
-        /// After how many milliseconds to try again, where the source tells.
+        /// The delay in milliseconds before a retry, where the source has one.
         pub retry_after: Option<u64> => ErrorRetryAfter,
     }
 }
 
 words! {
-    /// Why a response stopped, in our words.
+    /// The reason a response stopped, in our words.
     pub enum StopClass or Other {
-        /// The model had said everything.
+        /// The model completed its answer.
         End = "end_turn",
         /// A stop sequence matched.
         Sequence = "stop_sequence",
@@ -74,35 +75,35 @@ words! {
         MaxTokens = "max_tokens",
         /// The context window is full.
         ContextFull = "context_full",
-        /// The provider paused; send the content back to go on.
+        /// The provider paused; the client sends the content back to continue.
         Paused = "paused",
         /// The model declined.
         Refusal = "refusal",
-        /// A filter stopped it.
+        /// A content filter stopped the response.
         Filter = "content_filter",
-        /// Someone cancelled it.
+        /// The response was cancelled.
         Cancelled = "cancelled",
-        /// It failed.
+        /// The response failed.
         Error = "error",
-        /// A reason we have no word for.
+        /// A reason without its own class.
         Other = "other",
     }
 
-    /// What sort of failure.
+    /// The class of a failure.
     pub enum FailureClass or Other {
-        /// The request was wrong.
+        /// The request was invalid.
         InvalidRequest = "invalid_request",
-        /// The conversation does not fit the model.
+        /// The conversation exceeds the model's context window.
         ContextTooLong = "context_too_long",
-        /// No or bad credentials.
+        /// Missing or invalid credentials.
         Authentication = "authentication",
-        /// No money.
+        /// Missing payment or credit.
         Billing = "billing",
-        /// Not allowed.
+        /// The credentials lack permission.
         Permission = "permission",
-        /// No such thing.
+        /// The requested resource does not exist.
         NotFound = "not_found",
-        /// In conflict with something else.
+        /// The request conflicts with another request or state.
         Conflict = "conflict",
         /// The request was too large.
         TooLarge = "too_large",
@@ -110,19 +111,19 @@ words! {
         RateLimit = "rate_limit",
         /// The server failed.
         Server = "server",
-        /// The server has too much to do.
+        /// The server is overloaded.
         Overloaded = "overloaded",
-        /// Nobody answered in time.
+        /// The response did not arrive in time.
         Timeout = "timeout",
-        /// The source stopped before it was complete; nobody said so but us.
+        /// The source ended before it was complete. Only we detect this failure; no provider reports it.
         Incomplete = "incomplete",
-        /// Anything else.
+        /// Any other failure.
         Other = "other",
     }
 }
 
 impl FailureClass {
-    /// What an HTTP status says about a failure, where the body says no more.
+    /// The failure class of an HTTP status, for bodies without a class.
     pub const fn of_status(status: u16) -> Self {
         match status {
             400 | 422 => FailureClass::InvalidRequest,
@@ -160,7 +161,7 @@ impl FailureClass {
         }
     }
 
-    /// The HTTP status for such a failure, where the source told none.
+    /// The HTTP status for a failure of this class, if the source has none.
     pub const fn status(self) -> u16 {
         match self {
             FailureClass::InvalidRequest | FailureClass::ContextTooLong => 400,
@@ -179,7 +180,7 @@ impl FailureClass {
     }
 }
 
-/// The counts of [`Usage`], once: what is done to one is done to all.
+/// The counts of [`Usage`], listed once: each operation applies to every count.
 macro_rules! counts {
     ($($(#[$about:meta])* $count:ident => $field:ident,)*) => {
         /// Tokens, in buckets that every provider's numbers convert to and from exactly.
@@ -189,7 +190,7 @@ macro_rules! counts {
         }
 
         impl Usage {
-            /// Every count with its name.
+            /// Every count with its field.
             pub const fn counts(&self) -> [(Field, Option<u64>); [$(Field::$field),*].len()] {
                 [$((Field::$field, self.$count)),*]
             }
@@ -244,13 +245,13 @@ counts! {
     cache_write => UsageCacheWrite,
     /// The part of `cache_write` with the longer lifetime.
     cache_write_long => UsageCacheWriteLong,
-    /// The part of all input that is sound.
+    /// The audio part of all input.
     input_audio => UsageInputAudio,
     /// All output, reasoning included.
     output => UsageOutput,
     /// The part of `output` that is reasoning.
     reasoning => UsageReasoning,
-    /// The part of `output` that is sound.
+    /// The audio part of `output`.
     output_audio => UsageOutputAudio,
 }
 
@@ -268,12 +269,12 @@ impl Usage {
         [self.input, self.cache_read, self.cache_write].into_iter().flatten().reduce(u64::saturating_add)
     }
 
-    /// Later numbers win; numbers not repeated stay.
+    /// Overwrites counts with later counts; counts missing in `later` stay.
     pub fn overwrite(&mut self, later: &Usage) {
         *self = self.with(later, |then, now| now.or(then));
     }
 
-    /// Both together.
+    /// The sum of two usages.
     #[must_use]
     pub fn and(&self, other: &Usage) -> Usage {
         self.with(other, |one, two| match (one, two) {
@@ -282,7 +283,7 @@ impl Usage {
         })
     }
 
-    /// Takes in a later report of the same response. Returns what that adds to what is known.
+    /// Adds a later report of the same response. Returns the increase over the known counts.
     #[must_use]
     pub fn take_in(&mut self, report: &Usage) -> Usage {
         let more = report.increase_over(self);
@@ -290,13 +291,13 @@ impl Usage {
         more
     }
 
-    /// The counts that the other has, too.
+    /// The counts that are also present in `other`.
     #[must_use]
     pub fn where_said(&self, other: &Usage) -> Usage {
         self.with(other, |own, said| said.and(own))
     }
 
-    /// What must be added to `earlier` to get here; nothing where a number went down.
+    /// The increase from `earlier` to this usage; zero where a count went down.
     #[must_use]
     pub fn increase_over(&self, earlier: &Usage) -> Usage {
         self.with(earlier, |now, then| Some(now?.saturating_sub(then.unwrap_or(0))))

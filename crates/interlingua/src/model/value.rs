@@ -1,26 +1,27 @@
-//! Values of fields: what a report and a law must be able to do with each.
+//! Values of fields: the operations reports and law tests need of each value.
 
 use super::Field;
 use crate::json::{Raw, Str};
 
 /// A value of a field.
 pub trait Value {
-    /// The text it was read from, if it is text or JSON.
+    /// The text the value was read from, if it is text or JSON.
     fn source(&self) -> Option<&str> {
         None
     }
 
-    /// Whether it is a copy, which may be of an earlier frame.
+    /// Whether the value is a copy, possibly of an earlier frame.
     fn is_copy(&self) -> bool {
         false
     }
 
-    /// Scalars and empty containers in it.
+    /// The number of scalars and empty containers in the value.
     fn leaves(&self) -> u64 {
         1
     }
 
-    /// Makes it another legal value of its type: a law changes every field and looks for the change.
+    /// Changes the value to a different legal value of its type: a law test changes every field and looks for the
+    /// change.
     fn change(&mut self);
 }
 
@@ -90,5 +91,5 @@ impl Value for u16 {
     }
 }
 
-/// Whom the fields of an event are shown to.
+/// A visitor of the fields of an event.
 pub type Show<'s> = dyn FnMut(Field, &mut dyn Value) + 's;

@@ -1,5 +1,5 @@
-//! What a reader says its events to. Between it and the writer stand the order of events and the items that the target has
-//! no place for.
+//! The sink that readers emit events into. Between the sink and the writer, events are checked for order, and items
+//! without a place in the target are filtered out.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -11,7 +11,7 @@ use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
 use crate::model::{Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status};
 use crate::tape::{Claim, Limits, Val};
 
-/// What a reader says its events to.
+/// The sink readers emit events into.
 pub struct Events<'o> {
     pub(super) writer: &'o mut dyn Writer,
     pub(super) order: &'o mut Order,
@@ -24,22 +24,22 @@ impl std::fmt::Debug for Events<'_> {
     }
 }
 
-/// Which events may pass: those in order, of items that the target takes.
+/// The gate before the writer: passes events that are in order and belong to accepted items.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) lifecycle: Lifecycle,
     /// Open items that the target has no place for.
     refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
-    /// The last such items, open or not: a source may tell them again.
+    /// The last refused items, open or closed: a source may repeat them.
     refused_lately: VecDeque<ItemId>,
-    /// How many bytes may be written for each byte that was read, and for all that were read so far.
+    /// The output allowance: bytes of output per byte of input, and the total for the input so far.
     growth: u64,
     most_output: u64,
-    /// Whether more were written. Nothing new is said after that.
+    /// Set once output exceeded the growth limit; later events are dropped and booked as lost.
     overgrown: bool,
 }
 
-/// What may be written however little was read.
+/// The output allowance before any input.
 const FREE_OUTPUT: u64 = 1 << 20;
 
 impl Order {
@@ -54,7 +54,7 @@ impl Order {
         }
     }
 
-    /// So many bytes more were read.
+    /// Adds input bytes to the output allowance.
     pub(super) const fn read(&mut self, bytes: usize) {
         self.most_output = self.most_output.saturating_add((bytes as u64).saturating_mul(self.growth));
     }
@@ -72,7 +72,7 @@ impl Order {
         out.place = here;
     }
 
-    /// Hands an event on, unless it belongs to an item that the target does not take.
+    /// Passes an event on, unless it belongs to a refused item.
     #[inline]
     pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
         if self.overgrown || out.json.total() > self.most_output {
@@ -100,7 +100,7 @@ impl Order {
         self.refused_lately.push_back(head.id);
     }
 
-    /// Gives up an event of an item that the target has no place for; returns whether it is one.
+    /// Books an event of a refused item as lost; returns whether the event belongs to a refused item.
     #[cold]
     fn lose_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
         let Some(id) = event.item() else { return false };
@@ -112,7 +112,8 @@ impl Order {
         true
     }
 
-    /// Gives up an event because too much was written already. Only items that were begun before are still ended.
+    /// Books an event as lost because the output exceeds its limit. Only items that were already open are still
+    /// closed.
     #[cold]
     fn overgrow(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
         if !std::mem::replace(&mut self.overgrown, true) {
@@ -133,7 +134,7 @@ impl Order {
 }
 
 impl Events<'_> {
-    /// Says one event.
+    /// Emits one event.
     pub fn event(&mut self, event: &Event<'_>) {
         self.order.event(event, self.writer, &mut self.out);
     }
@@ -162,12 +163,12 @@ impl Events<'_> {
         done
     }
 
-    /// Says one event that follows from values which nobody claimed: they have their fate already.
+    /// Emits one event derived from unclaimed values, whose fate is already booked.
     pub(crate) fn event_unclaimed(&mut self, event: &Event<'_>) {
         self.order.event(event, self.writer, &mut self.out.of_no_frame());
     }
 
-    /// Says an event and drops it.
+    /// Emits an event and drops it.
     #[expect(
         clippy::inline_always,
         reason = "most events own nothing, which the compiler sees only where it sees them made"
@@ -176,7 +177,7 @@ impl Events<'_> {
     fn say(&mut self, event: Event<'_>) {
         self.event(&event);
         match event {
-            // One by one: as a whole a head is dropped by a call.
+            // Field by field: dropping a head as a whole is a function call.
             Event::ItemStarted(head) => {
                 let ItemHead {
                     kind,
@@ -206,7 +207,7 @@ impl Events<'_> {
         }
     }
 
-    /// Starts an item; fill in `head` with [`Events::head`].
+    /// Starts an item; create `head` with [`Events::head`].
     #[expect(
         clippy::inline_always,
         reason = "a head is made where it is said, not made and then moved there"
@@ -218,7 +219,7 @@ impl Events<'_> {
         id
     }
 
-    /// A head with a fresh id and nothing else known.
+    /// A head with a new item number and only the required fields.
     #[inline]
     pub fn head<'a>(&mut self, kind: ItemKind<'a>, author: Author) -> ItemHead<'a> {
         ItemHead::new(self.out.ledger.next_item(), kind, author)
@@ -236,7 +237,7 @@ impl Events<'_> {
         self.say(Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Streamed }));
     }
 
-    /// Completes an item without more to say.
+    /// Completes an item without further values.
     #[inline]
     pub fn complete(&mut self, id: ItemId) {
         self.end(ItemTail::new(id, Status::Completed));
@@ -248,24 +249,24 @@ impl Events<'_> {
         self.say(Event::ItemCompleted(tail));
     }
 
-    /// Whether the target had no place for that item, as far back as a source tells things twice. What is told again has
-    /// the fate of what was told first: do not claim it.
+    /// Whether the target refused the item, as far back as sources repeat items. A repetition shares the fate of the
+    /// first occurrence: do not claim it.
     pub fn is_refused(&self, item: ItemId) -> bool {
         self.order.refused_lately.contains(&item)
     }
 
-    /// Announces the lines that `owner` kept in an earlier conversion of the events that follow; an empty name says that
-    /// there are none.
+    /// Announces that the following events come from lines that `owner` kept in an earlier conversion; an empty name
+    /// means no kept lines.
     pub fn kept_lines_follow(&mut self, owner: &str) {
         self.writer.kept_lines_follow(owner);
     }
 
-    /// Says that the line of the last event, which `owner` kept, comes with one of the next.
+    /// Announces that the kept line of the last event, with dialect `owner`, comes with one of the next events.
     pub fn kept_with_next(&mut self, owner: &str) {
         self.writer.kept_with_next(owner, &mut self.out);
     }
 
-    /// Hands on a line that `owner` kept in an earlier conversion, with the spacing that stood around it.
+    /// Passes on a line that `owner` kept in an earlier conversion, with the whitespace around it.
     pub fn kept_line(&mut self, owner: &str, line: Val<'_>, space: (&str, &str)) {
         let body = LeftoverBody::Kept { line, space };
         self.writer.leftover(Leftover { owner, body, around: ("", "") }, &mut self.out);
@@ -274,7 +275,7 @@ impl Events<'_> {
         }
     }
 
-    /// Hands on bytes that could not be read in an earlier conversion.
+    /// Passes on bytes that could not be read in an earlier conversion.
     pub fn kept_bytes(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool) {
         self.writer.leftover(
             Leftover { owner, body: LeftoverBody::Unparsed { bytes, why, more }, around: ("", "") },
@@ -282,7 +283,7 @@ impl Events<'_> {
         );
     }
 
-    /// Says that the source of an earlier conversion had no final newline.
+    /// Records that the source of an earlier conversion had no final newline.
     pub fn kept_no_final_newline(&mut self, owner: &str) {
         self.writer.leftover(
             Leftover { owner, body: LeftoverBody::NoFinalNewline, around: ("", "") },
@@ -290,17 +291,17 @@ impl Events<'_> {
         );
     }
 
-    /// Books something that is wrong with the input.
+    /// Books a problem of the input.
     pub fn problem(&mut self, code: Code, pointer: Option<String>, detail: &str) {
         problem(code, pointer, detail, self.out.ledger);
     }
 
-    /// Books something that was emulated, repaired or guessed.
+    /// Adds a remark about an emulated, repaired or guessed value.
     pub fn note(&mut self, what: &'static str) {
         self.out.ledger.note(what);
     }
 
-    /// The number of the frame being read, from 1.
+    /// The number of the current frame, from 1.
     pub fn frame_number(&self) -> u64 {
         self.out.ledger.frame_number()
     }

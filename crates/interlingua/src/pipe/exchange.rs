@@ -1,8 +1,8 @@
-//! One call of a model, there and back: the client's request becomes the backend's, and the backend's answer becomes the
-//! client's, through what the request taught.
+//! One call of a model, there and back: converts the client's request for the backend, and the backend's answer for
+//! the client, with facts from the request.
 //!
-//! Alone, an answer does not know how the client called its tools, which of them take plain text, or which model it asked
-//! for. An [`Exchange`] learns that from the request and puts it back:
+//! An answer alone lacks the client's tool names, the tools with plain-text input, and the requested model. An
+//! [`Exchange`] stores these facts from the request and restores them in the answer:
 //!
 //! ```
 //! use interlingua::dialects::{Dialect, Options};
@@ -58,38 +58,38 @@ pub struct Exchange {
     options: Options,
     lessons: SharedCell<Lessons>,
     buffers: Buffers,
-    /// The request holds state that its backend did not issue and must not get.
+    /// The request holds state that its backend did not issue and must not receive.
     holds_foreign_state: bool,
 }
 
-/// What a request asked for, as far as whoever sends it on must know.
+/// The facts of a request that its sender needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestSummary {
-    /// Whether the answer should come as a stream.
+    /// Whether the answer should be a stream.
     pub stream: bool,
-    /// The model.
+    /// The requested model.
     pub model: Option<String>,
-    /// The books of the request.
+    /// The report of the request.
     pub report: Report,
 }
 
 impl RequestSummary {
-    /// The role of the answer to expect, unless the backend fails: an error comes as a whole response.
+    /// The expected role of the answer, unless the backend fails: an error is always a complete response.
     pub const fn answer_role(&self) -> Role {
         if self.stream { Role::Stream } else { Role::Response }
     }
 }
 
-/// How a call of a model failed.
+/// The failure of a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
-    /// What sort of failure it was.
+    /// The class of the failure.
     pub class: FailureClass,
-    /// The HTTP status to answer with.
+    /// The HTTP status for the response to the client.
     pub status: u16,
-    /// After how many milliseconds to try again, if the backend told.
+    /// The delay in milliseconds before a retry, if the backend gave one.
     pub retry_after: Option<u64>,
-    /// For people.
+    /// The message for people.
     pub message: String,
 }
 
@@ -107,30 +107,30 @@ impl CallFailure {
     }
 }
 
-/// What a backend said outside of the body of an error.
+/// Facts of an error response outside its body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FailedResponse {
     /// The HTTP status.
     pub status: u16,
-    /// What the header `retry-after` or `retry-after-ms` says, in milliseconds.
+    /// The value of the header `retry-after` or `retry-after-ms`, in milliseconds.
     pub retry_after: Option<u64>,
 }
 
-/// How a call of a model came out.
+/// The outcome of a model call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallOutcome {
-    /// How it failed, if it did.
+    /// The failure, if any.
     pub failure: Option<CallFailure>,
-    /// Why it stopped.
+    /// The stop reason.
     pub stop: Option<StopClass>,
-    /// What it used, as far as the backend told.
+    /// The usage, as far as the backend reported it.
     pub usage: Option<Usage>,
-    /// The books of the answer.
+    /// The report of the answer.
     pub report: Report,
 }
 
 impl Exchange {
-    /// A call that a client makes in one dialect and a backend answers in another.
+    /// A call between a client and a backend with different dialects.
     pub fn new(client: &'static Dialect, backend: &'static Dialect, options: &Options) -> Self {
         Self {
             client,
@@ -142,12 +142,12 @@ impl Exchange {
         }
     }
 
-    /// Works in memory that another conversion gave back; [`AnswerPipe::into_buffers`] gives it back in turn.
+    /// Uses the buffers of an earlier conversion; [`AnswerPipe::into_buffers`] returns them again.
     pub fn use_buffers(&mut self, buffers: Buffers) {
         self.buffers = buffers;
     }
 
-    /// Turns the client's request into the backend's, and learns from it.
+    /// Converts the client's request for the backend, and stores the facts for the answer.
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, says } = writes(self.backend, Role::Request)?;
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
@@ -180,12 +180,12 @@ impl Exchange {
         })
     }
 
-    /// Turns the backend's answer, whole or as a stream, into the client's.
+    /// Converts the backend's answer, whole or streamed, for the client.
     pub fn answer(&mut self, role: Role) -> Result<AnswerPipe, Error> {
         self.answer_of(role, FailedResponse::default())
     }
 
-    /// Turns the body of an error, whatever it holds, into an error of the client's dialect that carries its message.
+    /// Converts the body of an error, in any format, to an error in the client's dialect with the body's message.
     pub fn failed(
         &mut self,
         response: FailedResponse,
@@ -198,7 +198,7 @@ impl Exchange {
             out.write(&written);
             return Ok(outcome);
         }
-        // It is no error that the dialect knows: what it says is the message.
+        // The body is not an error of the dialect: its text becomes the message.
         let text = String::from_utf8_lossy(body);
         let said: String = text.trim().chars().take(MESSAGE).collect();
         let message = if said.is_empty() { format!("HTTP status {}", response.status) } else { said };
@@ -246,22 +246,23 @@ impl Exchange {
         Ok(AnswerPipe { pipe, outcome, copies })
     }
 
-    /// Whether both sides speak the same: then every byte stays, because state is bound to the bytes before it and caches
-    /// are kept by them. State of others that we gave the client in another exchange must not come to this backend.
+    /// Whether both sides have the same dialect: the bytes then stay unchanged, because opaque state is bound to the
+    /// bytes before it and caches are keyed by them. Foreign state that the client received in another exchange must
+    /// not reach this backend.
     fn copies(&self) -> bool {
         let is_same = self.client.name == self.backend.name && !self.options.asks_for_more();
         is_same && !self.holds_foreign_state
     }
 }
 
-/// How a string begins that holds the state of another issuer: plain or in base64, after the place it stands in.
+/// The beginnings of strings with the state of another issuer: plain or in base64, for each place of the state.
 const CARRIED_STATE: [&str; 4] =
     ["\"interlingua:", "\"interlingua-signature:", "\"interlingua-thoughts:", "\"aW50ZXJsaW5ndWE6"];
 
-/// The most characters of an error's body that become its message.
+/// The maximum number of characters of an error body in the message.
 const MESSAGE: usize = 2_000;
 
-/// A writer that writes nothing: the bytes pass by themselves.
+/// A writer without output: the bytes are copied directly.
 struct Onlooker;
 
 impl Writer for Onlooker {
@@ -277,12 +278,12 @@ impl Writer for Onlooker {
 pub struct AnswerPipe {
     pipe: Pipe,
     outcome: SharedCell<CallOutcome>,
-    /// The bytes pass as they are, and the pipe only looks.
+    /// The bytes are copied unchanged, and the pipe only observes them.
     copies: bool,
 }
 
 impl AnswerPipe {
-    /// Takes the next bytes, of any length; writes what can be written.
+    /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         if self.copies {
             out.write(bytes);
@@ -296,7 +297,7 @@ impl AnswerPipe {
         self.finish_with(&[], out)
     }
 
-    /// Takes the last bytes, which may be all of them, and ends the answer. Call once.
+    /// Takes the last bytes, possibly all of them, and ends the answer. Call once.
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
         let report = if self.copies {
             out.write(last);
@@ -307,7 +308,7 @@ impl AnswerPipe {
         CallOutcome { report, ..self.outcome.look().clone() }
     }
 
-    /// Gives the memory back, for the next exchange.
+    /// Returns the buffers, for the next exchange.
     pub fn into_buffers(self) -> Buffers {
         self.pipe.into_buffers()
     }
@@ -318,7 +319,8 @@ fn writes(dialect: &'static Dialect, role: Role) -> Result<&'static WriteSpec, E
     spec.ok_or(Error::CannotWrite(dialect.name, role.word()))
 }
 
-/// What the request's writer leaves for the answer's, and the answer's for whoever asked. They run one after the other.
+/// A value shared between the writer of the request and the writer of the answer, or the writer of the answer and the
+/// caller. They run in sequence.
 #[derive(Debug, Default)]
 struct SharedCell<T>(Arc<Mutex<T>>);
 
@@ -330,37 +332,37 @@ impl<T> Clone for SharedCell<T> {
 
 impl<T> SharedCell<T> {
     fn look(&self) -> MutexGuard<'_, T> {
-        // Nobody panics while holding it, and what there is stays true.
+        // No holder of the lock panics, and the value stays valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a request teaches about its answer.
+/// Facts of a request that its answer needs.
 #[derive(Debug, Default)]
 struct Lessons {
     model: Option<Str<'static>>,
     stream: bool,
-    /// The client asked for the counts of a stream.
+    /// The client asked for the usage of a stream.
     stream_usage: bool,
-    /// The tools of the request, by the name and the group that the backend was given; `None` if the backend is unknown.
+    /// The tools of the request, by the name and group sent to the backend; `None` if the backend is unknown.
     tools: Option<BTreeMap<SentTool, ToolLesson>>,
 }
 
-/// The name of a tool as the backend was given it, and its group where the backend's dialect has groups; both escaped.
+/// The name of a tool as sent to the backend, and its group if the backend's dialect has groups; both escaped.
 type SentTool = (String, Option<String>);
 
-/// What the client calls a tool.
+/// A tool as declared by the client.
 #[derive(Debug)]
 struct ToolLesson {
     kind: CallKind,
     namespace: Option<Str<'static>>,
     name: Str<'static>,
-    /// Its schema, if it is strict and has optional properties, which the backend was told to be required.
+    /// The tool's schema, if it is strict and has optional properties that the backend received as required.
     optional: Option<Raw<'static>>,
 }
 
 impl Lessons {
-    /// Learns from a request to a backend that takes that.
+    /// Stores the facts of a request to a backend with these capabilities.
     fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
         self.stream = request.stream == Some(true);
         self.stream_usage = request.stream_usage == Some(true);
@@ -387,8 +389,8 @@ impl Lessons {
         self.tools = Some(tools);
     }
 
-    /// The declared tool that a call of the backend means. Backends add, drop and split groups: OpenAI gives a deferred
-    /// tool a `namespace` equal to its name, and models leave the group out or write it into the name.
+    /// The declared tool of a backend's call. Backends add, drop and split groups: OpenAI gives a deferred tool a
+    /// `namespace` equal to its name, and models omit the group or write it into the name.
     fn tool_of(&self, call: &ToolCall<'_>) -> Option<&ToolLesson> {
         let tools = self.tools.as_ref()?;
         let find = |name: &str, group: Option<&str>| tools.get(&(name.to_owned(), group.map(str::to_owned)));
@@ -406,13 +408,13 @@ impl Lessons {
     }
 }
 
-/// The writer of the request, which also learns.
+/// The writer of the request, which also stores facts for the answer.
 struct Student {
     inner: Box<dyn Writer>,
     lessons: SharedCell<Lessons>,
-    /// Who will be asked, if known.
+    /// The backend of the request, if known.
     server: Option<&'static Backend>,
-    /// Whether its dialect has groups of tools.
+    /// Whether the backend's dialect has tool groups.
     groups: bool,
 }
 
@@ -428,7 +430,8 @@ impl Writer for Student {
                 self.lessons.look().learn(request, takes, self.groups);
             }
             if request.stream_usage == Some(false) {
-                // The answer leaves it out for the client; whoever sends it on wants to know.
+                // The answer's writer filters the usage for the client; the sender of the request always needs the
+                // usage.
                 let mut asked = request.clone();
                 asked.stream_usage = None;
                 return self.inner.event(&Event::Request(asked), out);
@@ -446,12 +449,12 @@ impl Writer for Student {
     }
 }
 
-/// The writer of the answer, which puts back what the request said.
+/// The writer of the answer, which restores the facts of the request.
 struct Teacher {
     inner: Box<dyn Writer>,
     lessons: SharedCell<Lessons>,
     outcome: SharedCell<CallOutcome>,
-    /// Open calls whose arguments must be read whole before the client gets them.
+    /// Open calls whose arguments must be complete before the client gets them.
     held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
     tape: TapeBuf,
     response: FailedResponse,
@@ -460,9 +463,9 @@ struct Teacher {
 /// Arguments of an open call.
 #[derive(Default)]
 struct HeldArguments {
-    /// So far, escaped.
+    /// The arguments so far, escaped.
     text: String,
-    /// The schema of a strict tool with optional properties; without one the tool takes plain text, and was offered as a
+    /// The schema of a strict tool with optional properties; `None` for a plain-text tool that was offered as a
     /// function.
     optional: Option<Raw<'static>>,
 }
@@ -492,7 +495,7 @@ impl Writer for Teacher {
                 self.count(turn);
                 let asked = self.lessons.look().model.clone().filter(|_| turn.model.is_none());
                 match asked {
-                    // A backend that does not say its model has the one that was asked for.
+                    // An answer without a model gets the requested model.
                     Some(model) => {
                         let turn = Turn { model: Some(model), ..turn.clone() };
                         self.inner.event(&Event::TurnStarted(turn), out);
@@ -535,7 +538,7 @@ impl Writer for Teacher {
 }
 
 impl FailedResponse {
-    /// The failure that a body tells, with what was said outside of it.
+    /// The failure in a body, completed with the facts outside the body.
     fn complete<'a>(&self, failure: &Failure<'a>) -> Failure<'a> {
         let mut failure = failure.clone();
         if self.status >= 400 {
@@ -550,8 +553,8 @@ impl FailedResponse {
 }
 
 impl Teacher {
-    /// Gives a call the name, group and kind that the client declared. A call of a tool that the client did not declare
-    /// keeps its name and is noted.
+    /// Gives a call the name, group and kind that the client declared. A call of an undeclared tool keeps its name,
+    /// with a remark in the report.
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
         let ItemKind::ToolCall(call) = &head.kind else { return self.inner.event(event, out) };
         if client_runs(call.kind).is_err() {
@@ -586,8 +589,8 @@ impl Teacher {
         self.inner.event(&Event::ItemStarted(head), out);
     }
 
-    /// Says the plain text that a function's arguments hold, or arguments without the nulls that stand for optional
-    /// properties; arguments of another form are said as they are.
+    /// Emits the plain text in a function's arguments, or the arguments without the nulls for optional properties;
+    /// arguments of any other form are emitted unchanged.
     fn release(&mut self, item: ItemId, held: &HeldArguments, out: &mut Target<'_>) {
         let plain = Str::escaped(&held.text).decode().into_owned();
         let mut cleaned = JsonBuffer::default();

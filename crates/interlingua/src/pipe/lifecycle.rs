@@ -1,7 +1,7 @@
-//! Order: the only file that knows which event may follow which.
+//! Order: the only file that defines the valid order of events.
 //!
-//! Start before delta before completed; every started item is completed; a turn that began ends. What a source leaves
-//! open when it stops is closed here as interrupted, so no writer has to wonder.
+//! Start before delta before completed; every started item is completed; a turn that began ends. Items left open at
+//! the end of a source are closed here as interrupted, so that no writer needs to handle this case.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -12,12 +12,12 @@ use crate::ledger::Identity;
 use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
 use crate::tape::TapePlace;
 
-/// What is open.
+/// The open items and the open turn.
 #[derive(Debug)]
 pub struct Lifecycle {
     items: OpenItems<ReadPlace>,
     turn: Option<()>,
-    /// How many may be open at once.
+    /// The maximum number of open items.
     most: usize,
 }
 
@@ -37,22 +37,22 @@ impl ReadPlace {
     }
 }
 
-/// What to do with an event.
+/// The decision about an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is in order.
+    /// The event is in order.
     Pass,
-    /// It is out of order; the words say how.
+    /// The event is out of order; the text describes the error.
     Refuse(&'static str),
 }
 
 impl Lifecycle {
-    /// Nothing is open; so many items may be.
+    /// A state without open items, with a limit on their number.
     pub fn new(most: usize) -> Self {
         Self { items: OpenItems::default(), turn: None, most }
     }
 
-    /// Judges an event and remembers what it opens and closes.
+    /// Checks an event and records the items it opens and closes.
     pub fn observe(&mut self, event: &Event<'_>) -> Verdict {
         let mut place = TapePlace::FRAME;
         self.observe_at(event, 0, &mut place)
@@ -102,7 +102,7 @@ impl Lifecycle {
         Verdict::Pass
     }
 
-    /// What must still be said when the source stops: innermost items first, then the turn.
+    /// The events that close the open items and the turn at the end of a source: innermost items first, then the turn.
     pub fn closing(&mut self) -> impl Iterator<Item = Event<'static>> + use<> {
         let items = std::mem::take(&mut self.items);
         let cut = self.turn.take().map(|()| {
@@ -131,20 +131,20 @@ impl Lifecycle {
     }
 }
 
-/// Holds back whole items that begin while another is open: a live source says several things at once, and lines and
-/// entries stand one after the other. What lies within an item goes with it.
+/// Holds back items that begin while another item is open: a live source interleaves items, while lines and entries
+/// are sequential. Inner items stay with their outer item.
 #[derive(Debug, Default)]
 pub(crate) struct OneByOne {
     /// The item whose events pass.
     current: Option<ItemId>,
-    /// The outermost item that each open one lies in.
+    /// The outermost item of each open item.
     roots: HashMap<ItemId, ItemId, BuildHasherDefault<Identity>>,
-    /// Events of the items that wait, in the order the items began.
+    /// Events of the waiting items, in the order the items began.
     waiting: BTreeMap<ItemId, Vec<Event<'static>>>,
 }
 
 impl OneByOne {
-    /// Whether an event belongs to an item that must wait; then it is kept for [`OneByOne::next`].
+    /// Whether an event belongs to a waiting item; the event is then stored for [`OneByOne::next`].
     pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
         let Some(id) = event.item() else { return false };
         let root = match event {
@@ -174,7 +174,7 @@ impl OneByOne {
         false
     }
 
-    /// The events of the item that comes next, if none is current. It is current from now on, unless it is complete.
+    /// The events of the next waiting item, if no item is current. The item becomes current, unless it is complete.
     pub(crate) fn next(&mut self) -> Option<Vec<Event<'static>>> {
         if self.current.is_some() {
             return None;

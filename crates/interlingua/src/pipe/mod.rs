@@ -5,8 +5,8 @@
 //!                                      \-- what no one claimed --> Leftover --> Writer
 //! ```
 //!
-//! A frame that cannot be read is handed to the writer as it is and booked as a problem; the run goes on. Reader and
-//! writer of the same dialect and role are never built: the bytes pass untouched.
+//! An unreadable frame is passed to the writer unchanged and booked as a problem; the run goes on. For the same
+//! dialect and role on both sides, no reader and writer are built: the bytes pass unchanged.
 
 mod events;
 mod exchange;
@@ -36,16 +36,16 @@ use crate::tape::{Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
-    /// Reads one document. Claims what it understands; the rest takes care of itself.
+    /// Reads one document. Claims the members it supports; the pipe handles the other members.
     fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>);
 
-    /// Reads a frame that is not JSON, such as `[DONE]`. Returns whether it was understood.
+    /// Reads a frame that is not JSON, such as `[DONE]`. Returns whether the frame was understood.
     fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
         let _ = (text, out);
         false
     }
 
-    /// The source is complete (or cut off): say what was held back.
+    /// Ends the source, complete or cut off: emits the events that were held back.
     fn finish(&mut self, out: &mut Events<'_>) {
         let _ = out;
     }
@@ -56,13 +56,13 @@ pub trait Reader: Send {
 pub struct Doc<'t> {
     /// The document.
     pub root: Val<'t>,
-    /// What part of the source it is.
+    /// The kind of frame the document comes from.
     pub kind: FrameKind<'t>,
 }
 
 impl Doc<'_> {
-    /// Reports a document that surely belongs to another dialect than `own`, and says whether it does. It is read as
-    /// far as possible and kept all the same.
+    /// Reports a document that certainly belongs to a dialect other than `own`, and returns whether it does. The
+    /// document is still read as far as possible, and kept.
     pub fn report_foreign(&self, own: &str, out: &mut Events<'_>) -> bool {
         let Some(dialect) = sniff::foreign(own, self.root, self.kind) else { return false };
         out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
@@ -70,48 +70,48 @@ impl Doc<'_> {
     }
 }
 
-/// Writes one dialect: events in, bytes out. What it can say at all stands in its table ([`crate::model::Says`]); what
-/// it cannot say of one event, because of its value or its place, it gives up with [`Target::lose`] and its kin, when the
-/// event comes.
+/// Writes one dialect: events in, bytes out. The support table ([`crate::model::Says`]) lists the fields the target
+/// has. A value that the target cannot hold because of its content or position is booked with [`Target::lose`] and its
+/// variants when the event arrives.
 pub trait Writer: Send {
-    /// Whether the target has a place for such an item here. If not, the pipe books the item with all that belongs to it
-    /// and the writer never sees it.
+    /// Whether the target has a place for the item here. If not, the pipe books the item with all its content, and the
+    /// writer never receives it.
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         let _ = head;
         Ok(())
     }
 
-    /// The events that follow were made from lines that `owner` kept, which come after them ([`Writer::leftover`]); an
-    /// empty name says that there are no such lines.
+    /// Announces that the following events come from lines that `owner` kept, which follow the events
+    /// ([`Writer::leftover`]); an empty name means no kept lines.
     fn kept_lines_follow(&mut self, owner: &str) {
         let _ = owner;
     }
 
-    /// The event just written was made from a line that `owner` kept, which comes with one of the next: whoever gives
-    /// that line back has said the event, too.
+    /// Announces that the last event comes from a line that `owner` kept, and that the line comes with one of the next
+    /// events: a writer that restores the line has written the event, too.
     fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
         let _ = (owner, out);
     }
 
-    /// Writes one event, or gathers it. Destructure without `..`: a new field must be a question for every writer.
+    /// Writes or gathers one event. Destructure without `..`: a new field must be a question for every writer.
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>);
 
-    /// Keeps or loses what no one claimed of the frame whose events have just been written.
+    /// Keeps or loses the unclaimed part of the frame whose events have just been written.
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>);
 
-    /// Everything has been said.
+    /// Ends the output.
     fn finish(&mut self, out: &mut Target<'_>);
 }
 
 /// One conversion.
 pub struct Pipe {
-    /// `None`: the bytes pass untouched.
+    /// `None`: the bytes pass unchanged.
     stages: Option<(Box<dyn Framer>, Stages)>,
     ledger: Ledger,
     emit: JsonBuffer,
 }
 
-/// Memory that one conversion hands on to the next, of whatever dialects: a server that makes many need not allocate it
+/// Buffers for reuse by the next conversion, of any dialects: a server with many conversions need not allocate them
 /// for each.
 ///
 /// ```
@@ -143,12 +143,12 @@ struct Stages {
     reader: Box<dyn Reader>,
     order: Order,
     writer: Box<dyn Writer>,
-    /// Whether any frame was more than blank.
+    /// Whether any frame was not blank.
     content: bool,
-    /// The frame goes on with its next piece; why it came in pieces.
+    /// The frame continues with its next piece; the reason for the pieces.
     goes_on: Option<&'static str>,
     no_final_newline: bool,
-    /// The writer says everything without writing a byte.
+    /// The writer has no output and supports all fields.
     only_looks: bool,
 }
 
@@ -179,12 +179,12 @@ impl Pipe {
         Ok(Self::join(from.0, spec, reader(options), (made, writer.says), options))
     }
 
-    /// Whether bytes pass untouched and unread.
+    /// Whether bytes pass unchanged and unread.
     pub fn is_copy(&self) -> bool {
         self.stages.is_none()
     }
 
-    /// Joins a reader to a writer that has a place for everything, such as one that only checks.
+    /// Joins a reader to a writer that supports all fields, such as a checker.
     pub fn with_writer(
         from: (&Dialect, Role),
         writer: Box<dyn Writer>,
@@ -197,7 +197,7 @@ impl Pipe {
         Ok(pipe)
     }
 
-    /// Joins a reader to any writer with its table.
+    /// Joins a reader to any writer with its support table.
     pub fn with_writer_that_says(
         from: (&Dialect, Role),
         writer: (Box<dyn Writer>, SaysTable),
@@ -242,7 +242,7 @@ impl Pipe {
         }
     }
 
-    /// Works in memory that another conversion gave back. Call before the first byte.
+    /// Uses the buffers of an earlier conversion. Call before the first byte.
     pub fn use_buffers(&mut self, buffers: Buffers) {
         let Some((framer, stages)) = &mut self.stages else { return };
         *framer.memory() = buffers.frame;
@@ -250,7 +250,7 @@ impl Pipe {
         self.emit = buffers.json;
     }
 
-    /// Gives the memory back, of usual size and empty.
+    /// Returns the buffers, emptied and shrunk to the usual size.
     pub fn into_buffers(self) -> Buffers {
         let Self { stages, emit: mut json, .. } = self;
         let Some((mut framer, Stages { mut tape, .. })) = stages else { return Buffers::default() };
@@ -262,7 +262,7 @@ impl Pipe {
         Buffers { frame, tape, json }
     }
 
-    /// Takes the next bytes, of any length; writes what can be written.
+    /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         let Self { stages, ledger, emit } = self;
         let Some((framer, stages)) = stages else { return out.write(bytes) };
@@ -271,21 +271,21 @@ impl Pipe {
         emit.emit(out).end_push();
     }
 
-    /// Ends the input and returns the books. Call once.
+    /// Ends the input and returns the report. Call once.
     pub fn finish(&mut self, out: &mut dyn Output) -> Report {
         self.finish_with(&[], out)
     }
 
-    /// Takes the last bytes, which may be all of them, ends the input and returns the books. Call once.
+    /// Takes the last bytes, possibly all of them, ends the input and returns the report. Call once.
     ///
-    /// A body that is in memory as a whole is read where it lies: this saves its copy.
+    /// A body that is completely in memory is read in place, without a copy.
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
         let Self { stages, ledger, emit } = self;
         let Some((framer, stages)) = stages else {
             out.write(last);
             return ledger.report();
         };
-        // What is said in other words is about as long.
+        // Output in a different dialect has about the same length.
         if let Some(memory) = out.memory() {
             memory.reserve(last.len() + last.len() / 8);
         }
@@ -300,7 +300,8 @@ impl Pipe {
     }
 }
 
-/// Lets `read` emit events to a writer outside any conversion: the bytes go to `bytes`, and what is booked is forgotten.
+/// Lets `read` emit events to a writer outside any conversion: the output goes to `bytes`, and the ledger is
+/// discarded.
 pub(crate) fn rehearse(
     writer: &mut dyn Writer,
     limits: &Limits,
@@ -312,19 +313,19 @@ pub(crate) fn rehearse(
 }
 
 impl Buffers {
-    /// The most bytes that are handed on: what one huge conversion needed is not kept for all that follow.
+    /// The maximum size of a reused buffer: the memory of one huge conversion is not kept for later ones.
     const USUAL: usize = 1 << 20;
 }
 
 impl Stages {
     fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
-        // With what stands between it and the next one.
+        // Including the separator after the frame.
         self.order.read(frame.bytes.len() + 1);
         let goes_on = self.goes_on.take();
-        // A mark before the first frame is no part of one.
+        // A byte order mark is not a frame.
         out.ledger.frame(frame.kind, goes_on.is_some_and(|why| why != "bom"));
         self.no_final_newline = frame.kind == FrameKind::LastLine;
-        // After what is literal no separator is due.
+        // No separator is due after a literal frame.
         let literal = frame.is_literal();
         if let FrameKind::Piece { why, more, of: _ } = frame.kind {
             self.goes_on = more.then_some(why);
@@ -349,13 +350,14 @@ impl Stages {
         }
         self.content = true;
         let Ok(text) = simdutf8::basic::from_utf8(frame.bytes) else {
-            // The quick check does not say where.
+            // The fast check does not return the position.
             let valid =
                 simdutf8::compat::from_utf8(frame.bytes).map_or_else(|error| error.valid_up_to(), str::len);
             return self.damaged(frame, Code::InvalidUtf8, valid, "UTF-8", out);
         };
         match self.tape.parse(text, &self.limits) {
-            // No agent writes such a line, and many of them may be tiny: they are kept together, like those that are no JSON.
+            // No agent writes lines like this, and a file may have many tiny ones: they are kept together, like lines
+            // that are not JSON.
             Ok(tape) if frame.is_line() && !has_members(tape.root()) => {
                 self.damaged(frame, Code::UnknownShape, 0, "an object with members", out);
             }
@@ -433,13 +435,13 @@ impl Stages {
     }
 }
 
-/// Whether a value is an object that says something, whatever it is.
+/// Whether a value is an object with members.
 fn has_members(value: Val<'_>) -> bool {
     value.members().next().is_some()
 }
 
-/// What stands around a document, where more than its space is needed to put it back: a log that is documents has no
-/// separator that goes without saying. The bar says that nothing stood there.
+/// The bytes around a document, if more than its whitespace is needed to restore it: a log of documents has no implied
+/// separator. A bar marks the absence of bytes.
 fn marks_around(frame: &Frame<'_>, before: &str, after: &str) -> (String, &'static str) {
     let before = match frame.kind {
         FrameKind::Tail => format!("]{before}"),
@@ -451,7 +453,7 @@ fn marks_around(frame: &Frame<'_>, before: &str, after: &str) -> (String, &'stat
     (before, after)
 }
 
-/// Legal, but someone should know.
+/// Reports input that is legal but suspicious.
 fn notice_oddities(tape: &crate::tape::Tape<'_>, ledger: &mut Ledger) {
     let odd = [
         (Code::DuplicateKey, tape.duplicate_key),

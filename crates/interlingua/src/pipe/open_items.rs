@@ -1,11 +1,11 @@
-//! What is known of each open item.
+//! State of each open item.
 
 use std::collections::VecDeque;
 
 use crate::model::ItemId;
 
-/// What is known of each open item, in the order they began, which is that of their numbers. Items end at either end of
-/// it: most events are about the one that began last, and of many calls at once the first ends first.
+/// The state of each open item, in the order the items began, which is the order of their numbers. Items end at either
+/// end of the list: most events belong to the last item, and of many parallel calls the first ends first.
 #[derive(Debug)]
 pub(crate) struct OpenItems<T>(VecDeque<(ItemId, T)>);
 
@@ -20,7 +20,7 @@ impl<T> OpenItems<T> {
         self.0.len()
     }
 
-    /// Adds an item that began.
+    /// Adds an open item.
     #[inline]
     pub(crate) fn insert(&mut self, item: ItemId, known: T) {
         match self.find(item) {
@@ -38,7 +38,7 @@ impl<T> OpenItems<T> {
         }
     }
 
-    /// Forgets an item that ended.
+    /// Removes an item that ended.
     #[inline]
     pub(crate) fn remove(&mut self, item: ItemId) -> Option<T> {
         match self.0.back() {
@@ -48,12 +48,12 @@ impl<T> OpenItems<T> {
         .map(|(_, known)| known)
     }
 
-    /// All of them, innermost first.
+    /// All open items, innermost first.
     pub(crate) fn into_ids(self) -> impl Iterator<Item = ItemId> {
         self.0.into_iter().rev().map(|(item, _)| item)
     }
 
-    /// Where an item stands, or would stand.
+    /// The position of an item, or its insertion point.
     #[inline]
     fn find(&self, item: ItemId) -> Result<usize, usize> {
         match self.0.back() {

@@ -1,15 +1,15 @@
-//! What must be remembered until an answer comes that may never come.
+//! Values that are remembered until an answer arrives, if ever.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Things that wait for their answer, by name. Bounded: a source that asks and never answers must not fill the memory, and
-/// so the one that has waited longest is forgotten.
+/// Values that wait for their answer, by name. Bounded: a source whose requests are never answered must not exhaust
+/// the memory, so the oldest value is dropped.
 #[derive(Debug)]
 pub(crate) struct Remembered<T> {
-    /// Each with its number.
+    /// Each value with its number.
     by_name: HashMap<Arc<str>, (u64, T)>,
-    /// In the order they came. Those that were answered, or came again under another number, may still stand here.
+    /// The values in order. Answered values, and values inserted again under a later number, may still be listed.
     order: VecDeque<(u64, Arc<str>)>,
     count: u64,
 }
@@ -21,10 +21,10 @@ impl<T> Default for Remembered<T> {
 }
 
 impl<T> Remembered<T> {
-    /// So many may wait at once.
+    /// The maximum number of waiting values.
     const MOST: usize = 1 << 16;
 
-    /// Remembers one; returns one that is forgotten for it.
+    /// Remembers a value; returns the value that was dropped for it, if any.
     pub(crate) fn insert(&mut self, name: &str, value: T) -> Option<T> {
         self.count += 1;
         let (name, number) = (Arc::<str>::from(name), self.count);
@@ -45,12 +45,12 @@ impl<T> Remembered<T> {
         self.by_name.get(name).map(|(_, value)| value)
     }
 
-    /// The answer has come.
+    /// Removes and returns a value whose answer has arrived.
     pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
         self.by_name.remove(name).map(|(_, value)| value)
     }
 
-    /// Nothing more comes: all that still wait, in the order they came.
+    /// Removes and returns all waiting values, in order.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = T> {
         let Self { mut by_name, order, .. } = std::mem::take(self);
         order.into_iter().filter_map(move |(number, name)| {
@@ -60,7 +60,7 @@ impl<T> Remembered<T> {
     }
 }
 
-/// Whether the one of that number is still there.
+/// Whether the value with the given number is still waiting.
 fn waits<T>(by_name: &HashMap<Arc<str>, (u64, T)>, number: u64, name: &str) -> bool {
     by_name.get(name).is_some_and(|(known, _)| *known == number)
 }
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(waiting.insert("b", 2), Some(1), "1 is the oldest now");
         assert_eq!(waiting.get("1"), None);
         assert_eq!(waiting.get("2"), Some(&2));
-        // What comes and is answered leaves nothing behind.
+        // A value that is inserted and answered leaves no entry behind.
         for number in 0..10 * most {
             waiting.insert("c", number);
             waiting.remove("c");

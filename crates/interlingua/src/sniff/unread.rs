@@ -1,26 +1,26 @@
-//! What agents print or leave behind that is known here and that no dialect reads: to say so is a better answer than
-//! silence, and some of it looks so much like a dialect that it would be taken for it.
+//! Known output and files of agents that no dialect reads: a specific message is better than an unknown input, and
+//! some of these forms would be mistaken for a dialect.
 
 use crate::tape::{Kind, Val};
 
-/// A form that is known and not read.
+/// A known form that no dialect reads.
 #[derive(Debug)]
 pub struct UnreadForm {
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// Dialects whose lines look the same: one document of this form says that the input is of none of them.
+    /// Dialects with similar lines: a single document of this form rules these dialects out.
     pub looks_like: &'static [&'static str],
     is: fn(Val<'_>, DocumentPlace) -> bool,
 }
 
 impl UnreadForm {
-    /// The form that a document has.
+    /// The form of a document, if known.
     pub(super) fn of(doc: Val<'_>, place: DocumentPlace) -> Option<&'static Self> {
         FORMS.iter().find(|form| (form.is)(doc, place))
     }
 }
 
-/// Where a document stands in the input.
+/// The position of a document in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DocumentPlace {
     First,
@@ -42,7 +42,7 @@ static FORMS: &[UnreadForm] = &[
     UnreadForm {
         about: "what Cursor prints with `--output-format stream-json`",
         looks_like: &["claude-stream"],
-        // Claude names its tools when it begins, and has calls within messages.
+        // Claude lists its tools at the start, and has calls within messages.
         is: |line, _| {
             let begins = line.str_or_empty("subtype") == "init" && line.has_str("apiKeySource");
             let calls = line.str_or_empty("type") == "tool_call" && line.has_str("subtype");
@@ -96,7 +96,7 @@ static FORMS: &[UnreadForm] = &[
     UnreadForm {
         about: "messages as Kimi CLI prints them, without those of the user",
         looks_like: &["kimi-cli"],
-        // What the model was sent, which is read, begins with the user.
+        // The input of the model, which is supported, begins with the user.
         is: |line, place| {
             let names = ["role", "content", "tool_calls"];
             let is_bare = line.members().all(|(name, _)| names.contains(&name.as_escaped()));

@@ -1,9 +1,9 @@
-//! The tape: one strict pass over a frame marks where each JSON value begins and ends.
+//! The tape: one strict pass over a frame marks the start and end of each JSON value.
 //!
-//! Nothing is decoded or copied; a [`Val`] is a place on the tape and its text is a slice of the frame. Each node
-//! also has a *claim*: reading a member claims it, and what nobody claimed is still there when the reader is done
-//! (see [`crate::ledger`]). The tape refuses what RFC 8259 refuses; it does not judge meaning: duplicate keys and
-//! lone surrogates are legal here, but noticed.
+//! Nothing is decoded or copied; a [`Val`] is a position on the tape and its text is a slice of the frame. Each node
+//! also has a *claim*: reading a member claims it, and unclaimed values remain when the reader is done (see
+//! [`crate::ledger`]). The tape refuses everything RFC 8259 refuses; it does not interpret values: duplicate keys and
+//! lone surrogates are legal, but recorded.
 
 mod parse;
 mod value;
@@ -17,28 +17,28 @@ pub(crate) use parse::{Escapes, block_mask, hash_of};
 pub use value::Val;
 pub(crate) use value::{Member, Visited, WantedNames};
 
-/// How large a frame may get before it is passed through unread, and how much a source may ask for.
+/// The maximum size of a frame before it is passed through unread, and limits on the resources of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes in one frame.
     pub bytes: usize,
-    /// Values and names in one frame; `[0,0,0,…]` costs sixteen times its size on the tape.
+    /// Values and names in one frame; `[0,0,0,…]` takes sixteen times its size on the tape.
     pub nodes: usize,
-    /// Nesting. A line is embedded eight levels deep in a record, and common parsers stop at 128.
+    /// Nesting depth. A line is embedded eight levels deep in a record, and common parsers stop at 128.
     pub depth: usize,
-    /// Items open at once: a source that opens more and closes none is no conversation.
+    /// Open items: a source that opens more items and closes none is not a conversation.
     pub open: usize,
-    /// Bytes written for each byte read: a name of a megabyte that is said again with every word is no conversation.
+    /// Bytes of output per byte of input: a megabyte-long name repeated with every word is not a conversation.
     pub growth: u64,
 }
 
 impl Limits {
-    /// Limits for a form that carries frames of other dialects inside its own: whatever could be read there must
-    /// still be readable here, with the members that were added around it.
+    /// Limits for a format that embeds frames of other dialects: every frame within the limits of its own dialect must
+    /// stay readable here, with the members added around it.
     #[must_use]
     pub fn around_others(self) -> Self {
         Self {
-            // Damaged frames are carried in pieces of a mebibyte, at worst six times as long when escaped.
+            // Damaged frames are embedded in pieces of a mebibyte, at worst six times as long when escaped.
             bytes: self.bytes.saturating_mul(2).saturating_add(8 << 20).min(u32::MAX as usize),
             nodes: self.nodes.saturating_mul(2).saturating_add(1 << 10),
             depth: self.depth + 8,
@@ -70,21 +70,21 @@ pub enum Kind {
     Array,
 }
 
-/// What a reader did with a value.
+/// A reader's claim on a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// Nobody asked for it: it will be kept or reported lost.
+    /// Unclaimed: the value will be kept or reported as lost.
     Free,
-    /// Its value moved into that field of the model; the same dialect's writer can put it back.
+    /// The value moved into this field of the model; the writer of the same dialect can restore the value.
     Taken(Field),
-    /// It was understood as that field, but it also stays where it is (a type tag, a usage object).
+    /// The value was read as this field, but also stays in the frame (a type tag, a usage object).
     Noted(Field),
-    /// It was already handed on as [`crate::ledger::Leftover`].
+    /// The value was already passed on as [`crate::ledger::Leftover`].
     Placed,
 }
 
 impl Claim {
-    /// The field that the value was claimed for.
+    /// The field of the claim.
     pub const fn field(self) -> Option<Field> {
         match self {
             Claim::Taken(field) | Claim::Noted(field) => Some(field),
@@ -93,7 +93,7 @@ impl Claim {
     }
 }
 
-/// A claim as it stands on the tape, and why a writer could not say the value, if it could not.
+/// A claim on the tape, and the reason a writer could not write the value, if any.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     claim: Claim,
@@ -104,16 +104,16 @@ impl Mark {
     const FREE: Self = Self { claim: Claim::Free, unsaid: None };
 }
 
-/// A value: where it stands, and what was claimed of it. A member's name stands with it.
+/// A value on the tape, with its position, claim and member name.
 #[derive(Clone, Debug)]
-// Thirty-two bytes: the number of a node becomes its place by a shift.
+// Thirty-two bytes: the position of a node is its number, shifted.
 #[repr(align(8))]
 struct Node {
-    /// Its own number.
+    /// The node's own number.
     at: u32,
     start: u32,
     end: u32,
-    /// The node after this one's subtree.
+    /// The number of the node after this subtree.
     next: u32,
     name: Name,
     kind: Kind,
@@ -122,7 +122,7 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 32);
 
-/// A member's name: where it stands in the frame, without its quotes, and a hash of it.
+/// A member's name: its position in the frame, without quotes, and its hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     start: u32,
@@ -132,26 +132,26 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// What an array's element has, and the document itself.
+    /// The name of an array element, and of the document itself.
     pub(crate) const NONE: Self = Self { start: 0, len: 0, hash: 0x9e37_79b9 };
 
-    /// The name as it stands in the frame `text`, if there is one.
+    /// The name as spelled in the frame `text`, if there is one.
     #[inline]
     pub(crate) fn text(self, text: &str) -> Option<&str> {
-        // A name stands behind a bracket and a quote, never at the beginning.
+        // A name follows a bracket and a quote, so it never starts at offset zero.
         let name = self.start as usize..(self.start + self.len) as usize;
         (self.start > 0).then(|| text.get(name).unwrap_or_default())
     }
 }
 
-/// Why a frame is not a JSON document we read.
+/// The reason a frame is not a readable JSON document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// The grammar breaks at this byte.
     Syntax {
         /// Offset in the frame.
         at: usize,
-        /// What would have been allowed there.
+        /// A description of the accepted input.
         expected: &'static str,
     },
     /// The document is cut off.
@@ -166,12 +166,12 @@ pub enum Fault {
     },
     /// Nested deeper than the limit.
     TooDeep {
-        /// Offset of the opening bracket that was one too many.
+        /// Offset of the opening bracket that exceeds the limit.
         at: usize,
     },
     /// More values than the limit.
     TooManyValues {
-        /// Offset of the value that was one too many.
+        /// Offset of the value that exceeds the limit.
         at: usize,
     },
 }
@@ -180,9 +180,9 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct TapeBuf {
     nodes: Vec<Node>,
-    /// The containers around the one that is being read.
+    /// The containers around the current container.
     open: Vec<OpenContainer>,
-    /// The values claimed last, in the order they were claimed, from [`Tape::claims`] round and round.
+    /// The last claimed values, in the order of their claims: a ring buffer indexed by [`Tape::claims`].
     claimed: [Cell<u32>; NEAR],
 }
 
@@ -193,7 +193,7 @@ impl Default for TapeBuf {
 }
 
 impl TapeBuf {
-    /// Empties it, and gives back what is over so many bytes.
+    /// Empties the buffers and frees memory beyond the given number of bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         self.nodes.clear();
         self.nodes.shrink_to(bytes / size_of::<Node>());
@@ -205,7 +205,7 @@ impl TapeBuf {
     pub fn parse<'t>(&'t mut self, text: &'t str, limits: &Limits) -> Result<Tape<'t>, Fault> {
         self.nodes.clear();
         self.open.clear();
-        // A first guess that spares a fresh buffer most of its growing.
+        // An initial estimate that saves a new buffer most reallocations.
         self.nodes.reserve((text.len() / 16).min(4096));
         let mut parser = Parser::new(text.as_bytes(), &mut self.nodes, &mut self.open, limits);
         if let Err(Broken) = parser.document() {
@@ -224,21 +224,21 @@ pub struct Tape<'t> {
     text: &'t str,
     nodes: &'t [Node],
     claimed: &'t [Cell<u32>; NEAR],
-    /// How many values were claimed. What an event says was claimed just before it.
+    /// The number of claims. The values of an event are claimed just before the event is emitted.
     claims: Cell<u32>,
     leaves: u32,
-    /// Where a member name stands a second time in its object (objects of up to 64 members are watched).
+    /// The offset of a repeated member name in its object (checked for objects of up to 64 members).
     pub duplicate_key: Option<usize>,
-    /// Where an escape names half a surrogate pair.
+    /// The offset of an escape with half a surrogate pair.
     pub lone_surrogate: Option<usize>,
-    /// Where a number stands that neither a 64-bit integer nor a double can hold.
+    /// The offset of a number that neither a 64-bit integer nor a double can hold.
     pub number_overflow: Option<usize>,
 }
 
 impl<'t> Tape<'t> {
     /// The document itself.
     pub fn root(&self) -> Val<'_> {
-        // There is no document without a value.
+        // A parsed document has at least one value.
         Val { tape: self, node: &self.nodes[0] }
     }
 
@@ -247,14 +247,14 @@ impl<'t> Tape<'t> {
         self.text
     }
 
-    /// Scalars and empty containers in the document.
+    /// The number of scalars and empty containers in the document.
     pub fn leaves(&self) -> u32 {
         self.leaves
     }
 
-    /// The value that `text` is, or is a part of, if it lies in this frame: the claimed one, if one is.
+    /// The value that contains `text`, if `text` lies in this frame: a claimed value, if there is one.
     pub(crate) fn value_at(&self, text: &str) -> Option<Val<'_>> {
-        // Two addresses are compared; nothing is read through them.
+        // Only addresses are compared; they are never dereferenced.
         let offset = (text.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         let end = offset + text.len();
         if end > self.text.len() || text.is_empty() {
@@ -264,18 +264,17 @@ impl<'t> Tape<'t> {
         let before = self.nodes[..after].iter().rev().take(NEAR);
         let mut around = before.filter(|node| node.end as usize >= end).map(|node| Val { tape: self, node });
         let innermost = around.next()?;
-        // A claim on a container is a claim on all in it.
+        // A claim on a container covers all values in it.
         let claimed = |val: &Val<'_>| val.claimed() != Claim::Free;
         Some(Some(innermost).filter(claimed).or_else(|| around.find(claimed)).unwrap_or(innermost))
     }
 
-    /// The values that were claimed for `field` and are not marked as unsaid, if the claim was not long ago: those of the
-    /// place first, then those around it. Values of the place's neighbours are not among them.
+    /// The recent values claimed for `field` and not marked as lost, the last claim first.
     pub(crate) fn claimed_for(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
         self.recent_at(field, place).filter(|val| val.node.mark.get().unsaid.is_none())
     }
 
-    /// The same of values that are marked as unsaid.
+    /// The same for values marked as lost.
     pub(crate) fn given_up_for(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
         self.recent_at(field, place).filter(|val| val.node.mark.get().unsaid.is_some())
     }
@@ -310,7 +309,7 @@ impl<'t> Tape<'t> {
         vals.filter(move |val| val.node.mark.get().claim.field() == Some(field))
     }
 
-    /// Remembers that a value was claimed.
+    /// Records a claim.
     #[inline]
     fn remember(&self, at: u32) {
         let claim = self.claims.get();
@@ -363,7 +362,7 @@ pub(crate) struct ListElement<'t> {
 }
 
 impl<'t> ListElement<'t> {
-    /// The values of the element that were claimed for `field` and are not marked as unsaid.
+    /// The values of the element that were claimed for `field` and are not marked as lost.
     pub(crate) fn claimed_for(self, field: Field) -> impl Iterator<Item = Val<'t>> {
         let nodes = &self.tape.nodes[self.node.at as usize..self.node.next as usize];
         let ours = move |node: &&Node| {
@@ -381,8 +380,8 @@ impl<'t> Val<'t> {
         TapePlace { first: self.node.at, after: self.node.next }
     }
 
-    /// The element of the innermost list around the value; without a list the whole document. Only elements and documents
-    /// have no name.
+    /// The element of the innermost list around the value; without a list, the whole document. Only elements and
+    /// documents have no name.
     pub(crate) fn element(self) -> ListElement<'t> {
         let at = self.node.at;
         let mut before = self.tape.nodes[..=at as usize].iter().rev();
@@ -391,8 +390,8 @@ impl<'t> Val<'t> {
     }
 }
 
-/// How many values or claims back one is looked for: what belongs to one event stands close together and is claimed
-/// together. A bound, because a hostile frame can give up a hundred thousand values.
+/// The number of recent values or claims to search: the values of an event are close together and claimed together.
+/// The bound matters because a hostile frame can lose a hundred thousand values.
 const NEAR: usize = 256;
 
 /// How many claims around a place are looked at: each costs a search for the list between.
@@ -469,7 +468,7 @@ mod tests {
                     let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
                     let mut buf = TapeBuf::default();
                     let ours = buf.parse(&text, &Limits::default());
-                    // Half a pair is legal here.
+                    // Half a surrogate pair is legal here.
                     let lone = ours.as_ref().is_ok_and(|tape| tape.lone_surrogate.is_some());
                     assert_eq!(ours.is_ok(), theirs || lone, "{text}");
                     let half = if slashes % 2 == 1 { "ud83e\"" } else { "ud83e\\udd80\"" };

@@ -1,8 +1,8 @@
 //! The pass over a frame that makes the tape.
 //!
-//! Most of a frame is short names and short values, so what happens once per value is kept short: what is read of the
-//! container at hand stays out of memory, a string or a whole number of up to fifteen bytes is one look at sixteen, and
-//! what is wrong is described aside ([`Broken`]).
+//! Most of a frame is short names and short values, so the work per value is kept small: the state of the current
+//! container stays in registers, a string or an integer of up to fifteen bytes is one comparison of sixteen bytes, and
+//! errors are described out of line ([`Broken`]).
 
 use std::cell::Cell;
 
@@ -14,10 +14,10 @@ pub(super) struct Parser<'p> {
     bytes: &'p [u8],
     nodes: &'p mut Vec<Node>,
     open: &'p mut Vec<OpenContainer>,
-    /// How many values there may be, beside the names so far.
+    /// The maximum number of values, minus the names so far.
     most: usize,
     depth: usize,
-    /// Containers with something in them: what is no leaf.
+    /// The number of non-empty containers, which are not leaves.
     filled: u32,
     pub(super) fault: Fault,
     pub(super) duplicate_key: Option<usize>,
@@ -25,7 +25,8 @@ pub(super) struct Parser<'p> {
     pub(super) number_overflow: Option<usize>,
 }
 
-/// The frame is not a document; [`Parser::fault`] says why. A fault itself is too large to be handed from call to call.
+/// The frame is not a document; [`Parser::fault`] holds the reason. A fault itself is too large to return from every
+/// call.
 pub(super) struct Broken;
 
 /// An open container.
@@ -34,13 +35,13 @@ pub(super) struct OpenContainer {
     /// A bit set of the names seen.
     names: u64,
     node: u32,
-    /// The bracket that ends it, or [`NO_BRACKET`]. As wide as its neighbours: no padding is copied.
+    /// The closing bracket, or [`NO_BRACKET`]. As wide as the other members, so that no padding is copied.
     bracket: u32,
 }
 
 const OBJECT_END: u32 = b'}' as u32;
 const ARRAY_END: u32 = b']' as u32;
-/// Around the document there is no container.
+/// The document has no enclosing container.
 const NO_BRACKET: u32 = 0;
 
 impl<'p> Parser<'p> {
@@ -66,9 +67,9 @@ impl<'p> Parser<'p> {
 
     pub(super) fn document(&mut self) -> Result<(), Broken> {
         let bytes = self.bytes;
-        // What has not been read.
+        // The unread bytes.
         let mut rest = after_space(bytes);
-        // The innermost container; those around it are in `open`.
+        // The innermost container; its enclosing containers are in `open`.
         let mut inside = OpenContainer { names: 0, node: 0, bracket: NO_BRACKET };
         loop {
             // A member or an element begins.
@@ -124,9 +125,9 @@ impl<'p> Parser<'p> {
                 }
             };
             self.push(start, bytes.len() - rest.len(), name, kind)?;
-            // A value ended: close what closes, then go to the next value.
+            // After a value: close ended containers, then continue with the next value.
             loop {
-                // Most programs write no space.
+                // Most programs write no whitespace.
                 if let [b',', after @ ..] = rest
                     && let [b'!'..=0xff, ..] = after
                     && inside.bracket != NO_BRACKET
@@ -162,7 +163,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Scalars and empty containers so far.
+    /// The number of scalars and empty containers so far.
     pub(super) fn leaves(&self) -> u32 {
         self.nodes.len() as u32 - self.filled
     }
@@ -218,7 +219,7 @@ impl<'p> Parser<'p> {
             self.watch_duplicates(name, inside.node);
         }
         inside.names |= bit;
-        // Not below zero: the value before this name was let in because there was room for one.
+        // Cannot underflow: the value before this name was accepted because the limit was not reached.
         self.most -= 1;
         if let [b':', value @ ..] = after
             && let [b'!'..=0xff, ..] = value
@@ -241,7 +242,7 @@ impl<'p> Parser<'p> {
         Ok((len, hash_of(&self.bytes[at..at + len]), after))
     }
 
-    /// What follows the string whose text goes on at `at`.
+    /// The bytes after the string whose text continues at `at`.
     #[inline(never)]
     fn long_string(&mut self, at: usize) -> Result<&'p [u8], Broken> {
         let plain = skip_plain(self.bytes, at);
@@ -256,7 +257,7 @@ impl<'p> Parser<'p> {
         }
         let text = |name: Name| &self.bytes[name.start as usize..(name.start + name.len) as usize];
         let mut node = container as usize + 1;
-        // A wide object would make this quadratic; 64 members are watched.
+        // Checking a wide object would be quadratic, so only 64 members are checked.
         for _ in 0..64 {
             let Some(known) = self.nodes.get(node) else { return };
             if known.name.hash == name.hash && text(known.name) == text(name) {
@@ -267,13 +268,13 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Where the string ends whose text goes on at `at`, its quote included. Text with one escape has more of them, and
-    /// where the next one stands nobody can predict: 64 bytes are looked at without asking.
+    /// The end of the string whose text continues at `at`, its quote included. Text with one escape usually has more,
+    /// at unpredictable positions: 64 bytes are checked without a branch.
     #[inline]
     fn string_end(&mut self, mut at: usize) -> Result<usize, Broken> {
         // Whether the first of the next bytes is escaped.
         let mut carry = 0;
-        // Up to where escapes have been read: the second half of a pair is read with the first.
+        // The end of the escapes read so far: the second half of a pair is read with the first.
         let mut read = 0;
         while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
             let StringBlock { ends, escaped, usual, carry: next } = StringBlock::new(block, carry);
@@ -308,7 +309,8 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Reads the escapes of those bytes from `start` whose bit is set, but for what has been read. Returns up to where.
+    /// Reads the escapes of the bytes from `start` whose bit is set, except those already read. Returns the end of the
+    /// escapes read.
     fn unusual_escapes(&mut self, start: usize, mut escaped: u64, mut read: usize) -> Result<usize, Broken> {
         while escaped != 0 {
             let backslash = start + escaped.trailing_zeros() as usize - 1;
@@ -320,10 +322,10 @@ impl<'p> Parser<'p> {
         Ok(read)
     }
 
-    /// Reads the escape at `at` and returns where the text goes on.
+    /// Reads the escape at `at` and returns the position after it.
     fn escape(&mut self, at: usize) -> Result<usize, Broken> {
         match self.bytes.get(at + 1) {
-            // A table, not a jump: which escape comes next nobody can predict.
+            // A table, not a branch: the next escape is unpredictable.
             Some(&byte) if SHORT_ESCAPE[usize::from(byte)] => Ok(at + 2),
             Some(b'u') => {
                 let unit = self.hex(at + 2)?;
@@ -381,7 +383,7 @@ impl<'p> Parser<'p> {
 
     #[cold]
     fn watch_overflow(&mut self, start: usize, end: usize, integer: bool) {
-        // The grammar has been checked: this is ASCII.
+        // The grammar has been checked, so the text is ASCII.
         let text = std::str::from_utf8(&self.bytes[start..end]).unwrap_or_default();
         let fits = if integer {
             text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok()
@@ -401,7 +403,7 @@ impl<'p> Parser<'p> {
         if at == start { Err(self.expected(at, "a digit")) } else { Ok(at) }
     }
 
-    /// A value begins as that word does, and goes on otherwise.
+    /// The error for a value that begins like the given word but continues differently.
     #[cold]
     fn no_word(&mut self, start: usize, word: &str) -> Broken {
         if word.as_bytes().starts_with(&self.bytes[start..]) {
@@ -428,10 +430,10 @@ fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// What follows the space that may stand at the beginning.
+/// The bytes after leading whitespace.
 #[inline]
 fn after_space(mut bytes: &[u8]) -> &[u8] {
-    // Few logs have any.
+    // Few logs have whitespace between tokens.
     while let [first @ ..=b' ', rest @ ..] = bytes
         && matches!(first, b' ' | b'\n' | b'\r' | b'\t')
     {
@@ -440,64 +442,64 @@ fn after_space(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// What follows the string that stands at the beginning, if it is plain text of less than sixteen bytes. If it is not, how
-/// many of its bytes are plain.
+/// The bytes after a leading string, if the string is plain text of less than sixteen bytes. Otherwise the number of
+/// its leading plain bytes.
 #[inline]
 fn short_string(quoted: &[u8]) -> Result<&[u8], usize> {
     let Some([_, chunk @ ..]) = quoted.first_chunk::<17>() else { return Err(0) };
     quote_in(chunk).map(|len| &quoted[len + 2..])
 }
 
-/// What follows the number that stands at the beginning, if it is a whole one of few digits without a sign.
+/// The bytes after a leading number, if it is an integer of few digits without a sign.
 #[inline]
 fn short_integer(number: &[u8]) -> Option<&[u8]> {
     let chunk = number.first_chunk::<16>()?;
-    // Digits are the only bytes that are less than ten when these bits are turned.
+    // Digits are the only bytes below ten after this XOR.
     let turned = u8x16::new(*chunk) ^ u8x16::splat(b'0');
     let digits = turned.min(u8x16::splat(9)).cmp_eq(turned).move_mask();
-    // There are sixteen places. No digit, or nothing but digits, is no short number.
+    // The mask keeps the index below sixteen. No digits, or only digits, is not a short number.
     let len = digits.trailing_ones() as usize & 15;
     let has_zero_before = len > 1 && chunk[0] == b'0';
     let goes_on = matches!(chunk[len], b'.' | b'e' | b'E');
     (len > 0 && !has_zero_before && !goes_on).then(|| &number[len..])
 }
 
-/// Which of sixteen bytes are a quote, a backslash or a control character, as bits.
+/// A bit for each of sixteen bytes that is a quote, a backslash or a control character.
 #[inline]
 fn specials(chunk: [u8; 16]) -> u32 {
     let chunk = u8x16::new(chunk);
     (is_end(chunk) | chunk.cmp_eq(u8x16::splat(b'\\'))).move_mask().cast_unsigned()
 }
 
-/// Which bytes are a quote or a control character. With one bit turned a quote stands right behind the control characters,
-/// which stay among themselves.
+/// Marks quotes and control characters. The XOR moves the quote directly after the control characters, which stay in
+/// their range.
 #[inline]
 fn is_end(chunk: u8x16) -> u8x16 {
     let turned = chunk ^ u8x16::splat(b'"' ^ b' ');
     turned.min(u8x16::splat(b' ')).cmp_eq(turned)
 }
 
-/// Where a quote ends the plain text that these bytes begin with. If none does, after how many bytes it must be looked for.
+/// The length of the leading plain text if a quote ends it; otherwise the number of bytes to skip in the search.
 #[inline]
 fn quote_in(chunk: &[u8; 16]) -> Result<usize, usize> {
     let found = specials(*chunk);
     if found == 0 {
         return Err(16);
     }
-    // There are sixteen places.
+    // The mask keeps the index below sixteen.
     let first = found.trailing_zeros() as usize & 15;
     if chunk[first] == b'"' { Ok(first) } else { Err(first) }
 }
 
-/// What stands in 64 bytes of a string, a bit for each.
+/// Bit masks for 64 bytes of a string.
 struct StringBlock {
-    /// Quotes and control characters: what ends a string, for better or worse, unless it is escaped.
+    /// Quotes and control characters: the end of a string or an error, unless escaped.
     ends: u64,
-    /// What a backslash stands before that is not escaped itself.
+    /// Bytes after a backslash that is not escaped itself.
     escaped: u64,
-    /// Most of what may be escaped: a quote, a backslash, `n` and `t`.
+    /// The usual escaped bytes: a quote, a backslash, `n` and `t`.
     usual: u64,
-    /// Whether the byte after these is escaped.
+    /// Whether the byte after the block is escaped.
     carry: u64,
 }
 
@@ -513,7 +515,7 @@ impl StringBlock {
     }
 }
 
-/// Which of 64 bytes are as wanted, a bit for each.
+/// A bit for each of 64 bytes that matches.
 #[inline]
 pub(crate) fn block_mask(bytes: &[u8; 64], wanted: impl Fn(u8x16) -> u8x16) -> u64 {
     let chunks = bytes.as_chunks::<16>().0.iter().enumerate();
@@ -522,20 +524,20 @@ pub(crate) fn block_mask(bytes: &[u8; 64], wanted: impl Fn(u8x16) -> u8x16) -> u
     })
 }
 
-/// What is escaped in 64 bytes, a bit for each.
+/// Bit masks for the escapes in 64 bytes.
 pub(crate) struct Escapes {
-    /// What a backslash stands before that is not escaped itself.
+    /// Bytes after a backslash that is not escaped itself.
     pub(crate) escaped: u64,
-    /// One, if the byte after these is escaped.
+    /// One, if the byte after the block is escaped.
     pub(crate) next: u64,
 }
 
 impl Escapes {
-    /// Finds them by where the backslashes stand. `first` is one if the first byte is escaped.
+    /// Finds escaped bytes from the positions of backslashes. `first` is one if the first byte is escaped.
     #[inline]
     pub(crate) const fn new(slashes: u64, first: u64) -> Self {
-        // Of a row of backslashes every other one escapes its neighbour. A borrow runs through each row from where it
-        // begins, so that the bits in and behind it tell whether they are odd or even, whatever the length.
+        // In a row of backslashes every second one is escaped. The subtraction borrows through each row from its
+        // start, so that the bits in and after the row show odd and even positions, for any length.
         let begins = slashes & !first;
         let rows = ((begins << 1) | ODD_BITS).wrapping_sub(begins) ^ ODD_BITS;
         Self { escaped: rows ^ (slashes | first), next: (rows & slashes) >> 63 }
@@ -607,7 +609,7 @@ const fn mix(low: u64, high: u64, len: usize) -> u32 {
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 const ODDER: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Masks for the first so many bytes of sixteen.
+/// Masks for the first `len` bytes of sixteen.
 const SHORT: [u128; 16] = {
     let mut masks = [0; 16];
     let mut len = 1;
@@ -618,7 +620,7 @@ const SHORT: [u128; 16] = {
     masks
 };
 
-/// What may follow a backslash on its own.
+/// The bytes of two-character escapes, after the backslash.
 const SHORT_ESCAPE: [bool; 256] = {
     let mut table = [false; 256];
     let short = b"\"\\/bfnrt";

@@ -1,4 +1,4 @@
-//! A value on the tape: looking at it, claiming it, walking it. Nothing is decoded before someone asks.
+//! A value on the tape: access, claims and walks. Text is decoded only on request.
 
 use super::parse::{hash_of, short_word};
 use super::{Claim, Kind, Mark, Name, Node, Tape};
@@ -20,14 +20,15 @@ impl<'t> Val<'t> {
         self.node.kind
     }
 
-    /// The value as it stands in the frame.
+    /// The text of the value in the frame.
     #[inline]
     pub fn text(&self) -> &'t str {
         let node = self.node;
         self.slice(node.start, node.end)
     }
 
-    /// A piece of the frame between two of its marks. It cannot fail, and so costs nothing where nobody looks at it.
+    /// A slice of the frame between two node positions. The access cannot fail, so it costs nothing if the slice is
+    /// unused.
     #[inline]
     fn slice(&self, start: u32, end: u32) -> &'t str {
         self.tape.text.get(start as usize..end as usize).unwrap_or_default()
@@ -38,13 +39,13 @@ impl<'t> Val<'t> {
         self.tape.text
     }
 
-    /// The hash of its name, if it is a member.
+    /// The hash of the member's name.
     pub(crate) fn name_hash(&self) -> u32 {
         self.node.name.hash
     }
 
-    /// The name of a member as one number, if it has fewer than sixteen bytes. No two names give the same number and
-    /// length.
+    /// The name of a member as one number, if it has fewer than sixteen bytes. Distinct names of the same length have
+    /// distinct numbers.
     #[inline]
     pub(crate) fn short_name(&self) -> Option<u128> {
         let name = self.node.name;
@@ -52,13 +53,13 @@ impl<'t> Val<'t> {
         (name.len < 16).then(|| short_word(*chunk, name.len as usize))
     }
 
-    /// The length of its name, if it is a member.
+    /// The length of the member's name.
     #[inline]
     pub(crate) fn name_length(&self) -> u32 {
         self.node.name.len
     }
 
-    /// Its name as it is spelled with the closing quote, if it is a member; or else nothing.
+    /// The member's name as spelled, with the closing quote; empty if the value is not a member.
     #[inline]
     pub(crate) fn quoted_name(&self) -> &'t [u8] {
         let name = self.node.name;
@@ -75,34 +76,34 @@ impl<'t> Val<'t> {
         Raw::new(self.text())
     }
 
-    /// Where the value begins and ends in the frame.
+    /// The start and end of the value in the frame.
     pub fn span(&self) -> std::ops::Range<usize> {
         let node = self.node;
         node.start as usize..node.end as usize
     }
 
-    /// Scalars and empty containers in this value.
+    /// The number of scalars and empty containers in this value.
     #[inline(never)]
     pub fn leaves(&self) -> u32 {
         let inside = &self.tape.nodes[self.node.at as usize..self.node.next as usize];
         inside.iter().zip(self.node.at + 1..).filter(|(node, after)| node.next == *after).count() as u32
     }
 
-    /// The string, if it is one.
+    /// The string, if the value is a string.
     #[inline]
     pub fn str(&self) -> Option<Str<'t>> {
         let node = self.node;
         (node.kind == Kind::String).then(|| Str::escaped(self.slice(node.start + 1, node.end - 1)))
     }
 
-    /// The number, if it is a whole one that fits.
+    /// The number, if the value is an integer that fits.
     pub fn u64(&self) -> Option<u64> {
         let node = self.node;
         let digits = &self.tape.text.as_bytes()[node.start as usize..node.end as usize];
         if node.kind != Kind::Number || digits.len() > 18 {
             return self.large_u64();
         }
-        // So few digits always fit; what is no digit makes it another sort of number.
+        // This few digits always fit; any other byte means that the number is not an unsigned integer.
         digits.iter().try_fold(0, |number, byte| match byte {
             b'0'..=b'9' => Some(number * 10 + u64::from(byte - b'0')),
             _ => None,
@@ -114,29 +115,29 @@ impl<'t> Val<'t> {
         if self.kind() == Kind::Number { self.text().parse().ok() } else { None }
     }
 
-    /// The truth value, if it is one.
+    /// The boolean, if the value is one.
     pub fn bool(&self) -> Option<bool> {
         (self.kind() == Kind::Bool).then(|| self.text() == "true")
     }
 
-    /// Whether this is `null`.
+    /// Whether the value is `null`.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// Whether this is a string with exactly this plain text.
+    /// Whether the value is a string with exactly this plain text.
     #[inline]
     pub fn is(&self, plain: &str) -> bool {
         let node = self.node;
-        // Most are told apart by their length: with its quotes a string is never shorter than what it says.
+        // Most strings differ in length: with its quotes, a string is never shorter than its plain text.
         let length = (node.end - node.start) as usize;
         length >= plain.len() + 2
             && (length == 2 || !plain.is_empty())
             && self.str().is_some_and(|text| text.is(plain))
     }
 
-    /// The first member of that name, if this is an object. Looks without claiming.
+    /// The first member with the name, if this is an object. Does not claim.
     pub fn get(&self, name: &str) -> Option<Val<'t>> {
         let (tape, node) = (self.tape, self.node);
         let end = if node.kind == Kind::Object { node.next } else { self.node.at };
@@ -151,7 +152,7 @@ impl<'t> Val<'t> {
         None
     }
 
-    /// Several members in one pass: the first of each name, if this is an object. Looks without claiming.
+    /// Several members in one pass: the first of each name, if this is an object. Does not claim.
     #[inline]
     pub fn get_all<const N: usize>(&self, names: [&str; N]) -> [Option<Val<'t>>; N] {
         let mut found = [None; N];
@@ -171,8 +172,8 @@ impl<'t> Val<'t> {
         found
     }
 
-    /// Several members in one pass, for names that are looked for line after line: the first of each name, if this is
-    /// an object. Looks without claiming.
+    /// Several members in one pass, for names that are looked up on every line: the first of each name, if this is an
+    /// object. Does not claim.
     #[inline]
     pub(crate) fn find<const N: usize>(&self, wanted: &WantedNames<N>) -> [Option<Val<'t>>; N] {
         let mut found: [Option<&Node>; N] = [None; N];
@@ -196,41 +197,41 @@ impl<'t> Val<'t> {
 
     #[inline]
     fn is_named(&self, node: &Node, name: &[u8]) -> bool {
-        // Most names are told apart by their length alone.
+        // Most names differ in length.
         node.name.len as usize == name.len() && {
             let start = node.name.start as usize;
             same(&self.tape.text.as_bytes()[start..start + name.len()], name)
         }
     }
 
-    /// The text of a string member, still escaped; empty if there is none. Looks without claiming.
+    /// The text of a string member, still escaped; empty if missing. Does not claim.
     pub fn str_or_empty(&self, name: &str) -> &'t str {
         self.get(name).word()
     }
 
-    /// Whether there is a member of that name and kind. Looks without claiming.
+    /// Whether a member with the name and kind exists. Does not claim.
     pub fn has_kind(&self, name: &str, kind: Kind) -> bool {
         self.get(name).is_some_and(|member| member.kind() == kind)
     }
 
-    /// Whether there is a string member of that name.
+    /// Whether a string member with the name exists.
     pub fn has_str(&self, name: &str) -> bool {
         self.get(name).is_some_and(|member| member.kind() == Kind::String)
     }
 
-    /// Members in order, if this is an object.
+    /// The members in order, if this is an object.
     pub fn members(&self) -> impl Iterator<Item = (Str<'t>, Val<'t>)> + use<'t> {
         let text = self.tape.text;
         let name = move |val: &Val<'t>| Str::escaped(val.node.name.text(text).unwrap_or_default());
         self.children(Kind::Object).map(move |val| (name(&val), val))
     }
 
-    /// Values of members in order, if this is an object.
+    /// The values of the members in order, if this is an object.
     pub(crate) fn member_values(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
         self.children(Kind::Object)
     }
 
-    /// Elements in order, if this is an array.
+    /// The elements in order, if this is an array.
     pub fn elements(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
         self.children(Kind::Array)
     }
@@ -239,10 +240,10 @@ impl<'t> Val<'t> {
         self.children_up_to(if self.node.kind == kind { self.node.next } else { self.node.at })
     }
 
-    /// Members or elements in order.
+    /// The members or elements in order.
     #[inline]
     pub(crate) fn inner_values(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
-        // The value after a scalar is its neighbour.
+        // For a scalar the range is empty.
         self.children_up_to(self.node.next)
     }
 
@@ -260,14 +261,14 @@ impl<'t> Val<'t> {
         })
     }
 
-    /// The strings in this value, itself included, in order.
+    /// The strings in this value, including itself, in order.
     pub(crate) fn strings(&self) -> impl Iterator<Item = Val<'t>> + use<'t> {
         let tape = self.tape;
         let nodes = &tape.nodes[self.node.at as usize..self.node.next as usize];
         nodes.iter().map(move |node| Val { tape, node }).filter(|val| val.kind() == Kind::String)
     }
 
-    /// Claims this value and everything in it.
+    /// Claims this value and all values in it.
     #[inline]
     pub fn claim(&self, claim: Claim) {
         let mark = &self.node.mark;
@@ -276,7 +277,7 @@ impl<'t> Val<'t> {
             self.tape.remember(self.node.at);
             return mark.set(Mark { claim, unsaid: None });
         }
-        // Who claims a value again for the same field does not undo that it could not be said.
+        // A second claim for the same field keeps the mark for a lost value.
         let unsaid = known.unsaid.filter(|_| known.claim.field() == claim.field());
         mark.set(Mark { claim, unsaid });
     }
@@ -286,13 +287,13 @@ impl<'t> Val<'t> {
         self.node.mark.get().claim
     }
 
-    /// Marks a claimed value as one that the writer could not say.
+    /// Marks a claimed value as one that the writer could not write.
     pub(crate) fn unsaid(&self, reason: Reason) {
         let mark = &self.node.mark;
         mark.set(Mark { unsaid: Some(reason), ..mark.get() });
     }
 
-    /// Takes the value: it moves into that field of the model.
+    /// Takes the value: it moves into the field of the model.
     #[expect(
         clippy::inline_always,
         reason = "who does not look at the value does not pay for its text, but only the caller knows"
@@ -303,7 +304,7 @@ impl<'t> Val<'t> {
         self.raw()
     }
 
-    /// Notes the value: understood as that field, and it stays.
+    /// Notes the value: it is read as the field, and stays in the frame.
     #[expect(
         clippy::inline_always,
         reason = "who does not look at the value does not pay for its text, but only the caller knows"
@@ -314,49 +315,49 @@ impl<'t> Val<'t> {
         self.raw()
     }
 
-    /// Takes this string; anything else is left alone.
+    /// Takes the value if it is a string; otherwise does not claim it.
     #[inline]
     pub fn take_text(&self, field: Field) -> Option<Str<'t>> {
         self.claim_if(Claim::Taken(field), self.str())
     }
 
-    /// Notes this string; anything else is left alone.
+    /// Notes the value if it is a string; otherwise does not claim it.
     #[inline]
     pub fn note_text(&self, field: Field) -> Option<Str<'t>> {
         self.claim_if(Claim::Noted(field), self.str())
     }
 
-    /// Takes a string member; a member of another type is left alone.
+    /// Takes a string member; a member of a different type is not claimed.
     pub fn take_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
         self.get(name).and_then(|val| val.take_text(field))
     }
 
-    /// Takes this time, if it is written as RFC 3339 has it; any other is left alone.
+    /// Takes the value if it is an RFC 3339 time; otherwise does not claim it.
     pub fn take_time(&self, field: Field) -> Option<Raw<'t>> {
         self.is_time().then(|| self.take(field))
     }
 
-    /// Whether this is a time as RFC 3339 has it.
+    /// Whether the value is an RFC 3339 time.
     pub fn is_time(&self) -> bool {
         self.str().is_some_and(|text| is_rfc3339(text.as_escaped().as_bytes()))
     }
 
-    /// Notes a string member; a member of another type is left alone.
+    /// Notes a string member; a member of a different type is not claimed.
     pub fn note_str(&self, name: &str, field: Field) -> Option<Str<'t>> {
         self.get(name).and_then(|val| val.note_text(field))
     }
 
-    /// Takes a whole-number member.
+    /// Takes an integer member.
     pub fn take_u64(&self, name: &str, field: Field) -> Option<u64> {
         self.get(name).and_then(|val| val.claim_if(Claim::Taken(field), val.u64()))
     }
 
-    /// Notes a whole-number member.
+    /// Notes an integer member.
     pub fn note_u64(&self, name: &str, field: Field) -> Option<u64> {
         self.get(name).and_then(|val| val.note_count(field))
     }
 
-    /// Notes this whole number; anything else is left alone.
+    /// Notes the value if it is an integer; otherwise does not claim it.
     pub(crate) fn note_count(&self, field: Field) -> Option<u64> {
         self.claim_if(Claim::Noted(field), self.u64())
     }
@@ -383,7 +384,7 @@ impl<'t> Val<'t> {
         value
     }
 
-    /// Shows what stands in this value in order, itself included: leaves, and containers that were claimed as a whole.
+    /// Shows the values in this value in order, including itself: leaves, and containers claimed as a whole.
     #[inline]
     pub(crate) fn walk(&self, mut show: impl FnMut(Visited<'t>)) {
         let tape = self.tape;
@@ -400,30 +401,30 @@ impl<'t> Val<'t> {
         }
     }
 
-    /// Its number among the values of the frame, in the order they begin.
+    /// The value's number in the frame, in the order the values begin.
     pub(crate) fn number(&self) -> u32 {
         self.node.at
     }
 
-    /// The number of the value after it and all that stands in it.
+    /// The number of the next value after this value and its content.
     pub(crate) fn number_after(&self) -> u32 {
         self.node.next
     }
 
-    /// The value of that number in the same frame.
+    /// The value with the given number in the same frame.
     pub(crate) fn numbered(&self, number: u32) -> Val<'t> {
         Val { tape: self.tape, node: &self.tape.nodes[number as usize] }
     }
 
-    /// What a member is called.
+    /// The name of a member.
     pub(crate) fn name(&self) -> Name {
         self.node.name
     }
 }
 
-/// A member that may be missing, as [`Val::find`] gives it: what is not there says nothing and claims nothing.
+/// An optional member, as returned by [`Val::find`]: a missing member has no text and no claim.
 pub(crate) trait Member<'t> {
-    /// Its text, still escaped; empty if it is no string. Looks without claiming.
+    /// The member's text, still escaped; empty if it is not a string. Does not claim.
     fn word(self) -> &'t str;
     /// [`Val::take_text`]
     fn take_text(self, field: Field) -> Option<Str<'t>>;
@@ -471,12 +472,12 @@ impl std::fmt::Debug for Val<'_> {
     }
 }
 
-/// Names to look for. Make one as a constant.
+/// Names for repeated lookups. Declare as a constant.
 pub(crate) struct WantedNames<const N: usize> {
     names: [WantedName; N],
-    /// The number of the name whose hash leads here; no name has the number `N`.
+    /// The index of the name for each hash slot; `N` for an empty slot.
     numbers: [u8; 128],
-    /// Leads each of the names to a place of its own.
+    /// A factor that maps each name's hash to its own slot.
     factor: u32,
 }
 
@@ -485,7 +486,7 @@ impl<const N: usize> WantedNames<N> {
         Self::spelled(names, b'_')
     }
 
-    /// The same names with another byte for each underscore.
+    /// The same names with a different byte for each underscore.
     pub(crate) const fn spelled(names: [&'static str; N], underscore: u8) -> Self {
         let mut wanted = [WantedName { bytes: [0; 32], len: 0, hash: 0 }; N];
         let mut at = 0;
@@ -508,20 +509,20 @@ impl<const N: usize> WantedNames<N> {
         }
     }
 
-    /// The number of the only name that may have that hash.
+    /// The index of the only name that may have the hash.
     #[inline]
     fn number_of(&self, hash: u32) -> usize {
         usize::from(self.numbers[place(hash, self.factor)])
     }
 }
 
-/// Where in a table of 128 a hash leads.
+/// The slot of a hash in a table of 128.
 #[inline]
 const fn place(hash: u32, factor: u32) -> usize {
     (hash.wrapping_mul(factor) >> 25) as usize
 }
 
-/// A name to look for: the first bytes are it. None is longer.
+/// A name to look up: the first `len` bytes. No name is longer than the array.
 #[derive(Clone, Copy)]
 struct WantedName {
     bytes: [u8; 32],
@@ -541,21 +542,21 @@ impl WantedName {
     }
 }
 
-/// A value on a walk.
+/// A value in a walk.
 #[derive(Clone, Copy)]
 pub(crate) struct Visited<'t> {
     pub(crate) val: Val<'t>,
 }
 
 impl Visited<'_> {
-    /// The claim on it, and why it could not be said, if it could not.
+    /// The claim on the value, and the reason it could not be written, if any.
     #[inline]
     pub(crate) fn claim(&self) -> (Claim, Option<Reason>) {
         let Mark { claim, unsaid } = self.val.node.mark.get();
         (claim, unsaid)
     }
 
-    /// Where the value begins and ends in the frame.
+    /// The start and end of the value in the frame.
     #[inline]
     pub(crate) fn span(&self) -> std::ops::Range<usize> {
         self.val.node.start as usize..self.val.node.end as usize
@@ -567,7 +568,7 @@ impl Visited<'_> {
         self.val.node.next == self.val.node.at + 1
     }
 
-    /// Scalars and empty containers in the value.
+    /// The number of scalars and empty containers in the value.
     #[inline]
     pub(crate) fn leaves(&self) -> u64 {
         if self.is_leaf() { 1 } else { u64::from(self.val.leaves()) }

@@ -1,4 +1,4 @@
-//! Ids and names that a target accepts, made so that the same text always gives the same one.
+//! Ids and names in a form that a target accepts; equal texts always get equal forms.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use crate::ledger::{Ledger, Reason, TextDigest};
 use crate::model::{Field, ItemId, Tool};
 use crate::pipe::Target;
 
-/// Which characters a target takes in an id or a name.
+/// The characters a target accepts in an id or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
-    /// All of them.
+    /// Any character.
     Any,
     /// `[A-Za-z0-9_-]`
     Word,
@@ -19,14 +19,14 @@ pub enum Letters {
     Dotted,
 }
 
-/// The id or name itself if the target takes it; otherwise another one, always the same for the same text.
+/// The id or name itself if the target accepts it; otherwise an alias, always the same for the same text.
 ///
-/// The new one ends in a digest of the old, so that different texts stay different. It depends on nothing else: a
-/// gateway that holds the request can compute it again to find the tool a reply means.
+/// The alias ends in a digest of the original, so that different texts stay different. The alias depends only on the
+/// original: a gateway that holds the request can compute the alias again to find the tool in a reply.
 pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
     let escaped = text.as_escaped();
     let letters = rule.letters.table();
-    // Nearly all are: to look at each letter costs less than to ask after each.
+    // Nearly all names fit, and a loop over every byte without a branch is fastest.
     let all = |text: &str| text.bytes().fold(true, |all, byte| all & letters[byte as usize]);
     if rule.fits(escaped.len(), escaped.bytes().next()) && all(escaped) {
         return text.reborrow();
@@ -43,7 +43,7 @@ pub fn alias<'a>(text: &'a Str<'_>, rule: NameRule) -> Str<'a> {
 }
 
 impl NameRule {
-    /// Whether that many characters, of which this is the first, are a name.
+    /// Whether a name may have this number of characters and this first byte.
     fn fits(&self, characters: usize, first: Option<u8>) -> bool {
         let Some(first) = first else { return false };
         let begins = !self.letter_first || first == b'_' || first.is_ascii_alphabetic();
@@ -52,7 +52,7 @@ impl NameRule {
 }
 
 impl Letters {
-    /// Which bytes of a name may stand there as they are.
+    /// The bytes allowed in a name without escaping.
     const fn table(self) -> &'static [bool; 256] {
         match self {
             Letters::Any => &ANY,
@@ -64,7 +64,7 @@ impl Letters {
     const fn takes(self, byte: u8) -> bool {
         let word = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         match self {
-            // What is escaped, or is not ASCII, has fewer characters than bytes.
+            // Escaped or non-ASCII text has fewer characters than bytes.
             Letters::Any => byte.is_ascii() && byte != b'\\',
             Letters::Word => word,
             Letters::Dotted => word || byte == b'.' || byte == b':',
@@ -85,10 +85,10 @@ const fn taken_by(letters: Letters) -> [bool; 256] {
     taken
 }
 
-/// Before an id that stands there in hexadecimal digits, because its own letters are not taken.
+/// The prefix of an id written in hexadecimal digits because the target refuses its characters.
 const ENCODED: &str = "ilx_";
 
-/// An id in letters that every API takes.
+/// An id in characters that every API accepts.
 fn encoded(id: &Str<'_>) -> Str<'static> {
     let mut text = ENCODED.to_owned();
     for byte in id.decode().bytes() {
@@ -97,7 +97,8 @@ fn encoded(id: &Str<'_>) -> Str<'static> {
     Str::from_plain(&text)
 }
 
-/// The id that a backend issued, if this is the form that its client was given ([`encoded`]): the request alone tells.
+/// The id a backend issued, if the given id is the form its client received ([`encoded`]). The request alone is enough
+/// to decode it.
 pub(crate) fn issued<'a>(id: &'a Str<'_>) -> Str<'a> {
     let digits = id.as_escaped().strip_prefix(ENCODED).filter(|digits| digits.len() % 2 == 0);
     let byte = |pair: &[u8]| {
@@ -112,8 +113,8 @@ pub(crate) fn issued<'a>(id: &'a Str<'_>) -> Str<'a> {
     }
 }
 
-/// The id of a call in a form the target takes. A call without one gets its own: no other call of the answer has it, and
-/// no call of another answer, because a client that sends both back would name two calls by it.
+/// The id of a call in a form the target accepts. A call without an id gets a made-up id, unique within the answer and
+/// across answers: a client that sends two answers back must not use one id for two calls.
 pub(crate) fn call_id<'a>(
     id: Option<&'a Str<'a>>,
     rule: NameRule,
@@ -125,15 +126,15 @@ pub(crate) fn call_id<'a>(
         if same.as_escaped() == id.as_escaped() || rule.most < usize::MAX {
             return same;
         }
-        // There is room for a form that can be undone.
+        // The rule allows an encoded id, which can be decoded later.
         return encoded(id);
     }
     let answer = answer.map(|id| format!("{:032x}_", TextDigest::of(id.as_escaped())));
     Str::from_plain(&format!("call_{}{}", answer.unwrap_or_default(), item.0))
 }
 
-/// The id of a call that has the id of another: numbered, from that number on, until it is new. Requests and answers do it
-/// alike, and so an answer's ids come back as they were given.
+/// A new id for a call whose id is already used: numbered from `number` on, until it is unused. Requests and answers
+/// number ids alike, so an answer's ids come back unchanged.
 pub(crate) fn numbered_id(
     id: &Str<'_>,
     mut number: usize,
@@ -150,9 +151,9 @@ pub(crate) fn numbered_id(
     }
 }
 
-/// The name of a call's tool in targets that have no groups. `declared` holds the groups that the request declares. OpenAI
-/// answers for a deferred tool with a `namespace` equal to the tool's name: without a declared group of that name it is
-/// no group.
+/// The name of a call's tool in targets without tool groups. `declared` holds the groups declared in the request. For
+/// a deferred tool, OpenAI returns a `namespace` equal to the tool's name: without a declared group of that name, the
+/// namespace is ignored.
 pub(crate) fn flat_name<'a>(
     namespace: Option<&Str<'_>>,
     name: &'a Str<'a>,
@@ -169,11 +170,11 @@ pub(crate) fn flat_name<'a>(
     tool_name(&joined_name(namespace, name), rule, out.ledger).into_owned()
 }
 
-/// What a backend with that rule is told that these tools are called, in their order. No two have the same name.
+/// The names of the tools in a request to a backend with the given rule, in order. No two tools have the same name.
 pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule) -> Vec<Str<'a>> {
     let mut known = HashSet::with_capacity(tools.len());
     let mut names = Vec::with_capacity(tools.len());
-    // The next number for each name that several have.
+    // The next number for each duplicate name.
     let mut numbers: HashMap<&str, u64> = HashMap::default();
     for tool in tools {
         let mut name = if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
@@ -189,7 +190,8 @@ pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule
     names
 }
 
-/// What a backend with that rule and without groups is told that a tool is called, if no other has that name.
+/// The name of a tool in a request to a backend with the given rule and without groups, before duplicates are
+/// numbered.
 pub(crate) fn sent_name<'a>(tool: &'a Tool<'_>, rule: NameRule) -> Str<'a> {
     match &tool.namespace {
         None => alias(&tool.name, rule),
@@ -200,12 +202,12 @@ pub(crate) fn sent_name<'a>(tool: &'a Tool<'_>, rule: NameRule) -> Str<'a> {
 /// Separates the group from the name of a tool in targets that have no groups.
 pub(crate) const GROUP_MARK: &str = "__";
 
-/// The name of a tool of a group, where there are no groups.
+/// The name of a grouped tool in targets without groups.
 pub(crate) fn joined_name(namespace: &Str<'_>, name: &Str<'_>) -> Str<'static> {
     Str::from_plain(&format!("{}{GROUP_MARK}{}", namespace.decode(), name.decode()))
 }
 
-/// A tool name that the target takes.
+/// A tool name in a form the target accepts.
 pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledger) -> Str<'a> {
     let new = alias(name, rule);
     if new.as_escaped() != name.as_escaped() {
@@ -214,7 +216,7 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledg
     new
 }
 
-/// An id of at most `most` characters: a longer one is replaced by a hash, which reveals nothing of a person.
+/// An id of at most `most` characters: a longer id is replaced by a hash, which reveals no personal data.
 pub(crate) fn short_id<'a>(field: Field, id: &'a Str<'a>, most: usize, out: &mut Target<'_>) -> Str<'a> {
     let plain = id.decode();
     if plain.chars().count() <= most {

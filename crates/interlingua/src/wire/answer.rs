@@ -1,7 +1,7 @@
-//! One answer of a model, or several at once: it begins once, and ends or fails once.
+//! One answer of a model, or several at once: an answer begins once, and ends or fails once.
 //!
-//! [`AnswerWriter`] knows which events make up an answer, what it says of itself and which counts are told where; an
-//! [`AnswerForm`] writes that down, whole or as a stream.
+//! [`AnswerWriter`] selects the events, the head and the counts of an answer; an [`AnswerForm`] writes them, as a
+//! whole document or as a stream.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
@@ -18,12 +18,13 @@ use crate::model::{
 };
 use crate::pipe::{Events, OpenItems, Target, Writer};
 
-/// What an answer that is being read has used so far. Counts are totals: the last ones stand.
+/// The usage of the current answer so far. Counts are totals: the last counts win.
 #[derive(Default)]
 pub(crate) struct CountsSoFar(Option<Usage>);
 
 impl CountsSoFar {
-    /// Later counts. Those before them are told as they are replaced, as counts of the answer of that id, if it has begun.
+    /// Sets later counts. Earlier counts are emitted when they are replaced, as usage of the answer with the given id,
+    /// if the answer has begun.
     pub(crate) fn add(&mut self, later: Usage, answer: Option<Str<'_>>, out: &mut Events<'_>) {
         if let Some(earlier) = self.0.filter(|earlier| *earlier != later)
             && let Some(id) = answer
@@ -34,18 +35,18 @@ impl CountsSoFar {
         self.0.get_or_insert_default().overwrite(&later);
     }
 
-    /// The last ones.
+    /// Removes and returns the last counts.
     pub(crate) fn take(&mut self) -> Option<Usage> {
         self.0.take()
     }
 }
 
-/// The numbers of the answers in one whole response.
+/// The numbers of the answers in one complete response.
 #[derive(Default)]
 pub(crate) struct AnswerNumbers(BTreeSet<u64>);
 
 impl AnswerNumbers {
-    /// The number of the next answer: its own, or a free one if an earlier answer of the response has it.
+    /// The number of the next answer: its own, or an unused number if an earlier answer of the response has the same.
     pub(crate) fn next(&mut self, number: u64, out: &mut Events<'_>) -> u64 {
         if self.0.insert(number) {
             return number;
@@ -57,8 +58,8 @@ impl AnswerNumbers {
     }
 }
 
-/// Emits the counts and the stop reasons that came before a failure: no end of the turn follows that would hold them.
-/// `others` are the answers beside the first.
+/// Emits the counts and stop reasons that precede a failure: no end of a turn follows to hold them. `others` are the
+/// answers after the first.
 pub(crate) fn tell_before_failure(
     usage: Option<Usage>,
     stop: Option<Stop<'_>>,
@@ -73,8 +74,9 @@ pub(crate) fn tell_before_failure(
     }
 }
 
-/// All output and the part of it that is reasoning. Some servers (xAI) count reasoning beside the rest of the output, and
-/// a part is never more than its whole. `outside` is set where the server's total proves that.
+/// The total output, reasoning included. Some servers (xAI) count reasoning outside the output. A part is never larger
+/// than its whole, so a larger reasoning count is added. `outside` is set if the server's total proves the separate
+/// count.
 pub(crate) fn output_and_reasoning(
     output: Option<u64>,
     reasoning: Option<u64>,
@@ -88,33 +90,33 @@ pub(crate) fn output_and_reasoning(
     }
 }
 
-/// Writes an answer down.
+/// A dialect's form of an answer.
 pub(crate) trait AnswerForm: Send {
-    /// When the answer's id, model and time are written.
+    /// The position of the answer's id, model and time.
     const HEAD: HeadPlace;
-    /// Whether there is a place for more than one answer.
+    /// Whether the dialect has a place for more than one answer.
     const SEVERAL: bool = false;
-    /// Whether counts are told only to who asked for them.
+    /// Whether counts are written only if the request asked for them.
     const USAGE_ON_REQUEST: bool = false;
 
-    /// What clients of the dialect take, in its words.
+    /// The limits and words of the dialect's clients.
     fn profile(&self) -> &'static Profile;
-    /// The turn begins; the head is known, as far as it is not written last.
+    /// Begins the turn; the head is complete unless it is written last.
     fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
-    /// Where the answer of that number says what it says.
+    /// The form for the content of the answer with the given number.
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm;
-    /// One of several answers is complete, and this is why it stopped.
+    /// Ends one of several answers, with its stop reason.
     fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
-    /// All has been said.
+    /// Ends the response.
     fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
-    /// Tells what a stream that fails has used; returns whether there is a place for it.
+    /// Writes the counts of a failing stream; returns whether the dialect has a place for them.
     fn tell_counts_of_failed(&mut self, _: &ResponseHead, _: &mut Target<'_>) -> bool {
         false
     }
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);
 }
 
-/// Why an answer stopped, as it is written.
+/// The stop reason of an answer, as written.
 pub(crate) struct Stopped<'a> {
     /// The dialect's word.
     pub(crate) word: &'static str,
@@ -122,32 +124,32 @@ pub(crate) struct Stopped<'a> {
     pub(crate) detail: Option<&'a Raw<'a>>,
 }
 
-/// When the head of an answer is written, and which counts stand in it.
+/// The position of the head of an answer, and the counts in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadPlace {
-    /// When all is known: a failure stands in place of everything said before it.
+    /// At the end, with all values: a failure replaces all earlier content.
     Last,
-    /// At once, without counts.
+    /// At the start, without counts.
     First,
-    /// At once, with the counts known by then; those of the end follow.
+    /// At the start, with the counts known so far; the final counts follow.
     FirstWithCounts,
 }
 
-/// What an answer says of itself.
+/// The head of an answer.
 #[derive(Default)]
 pub(crate) struct ResponseHead {
     pub(crate) id: Option<Str<'static>>,
     pub(crate) model: Option<Str<'static>>,
     pub(crate) time: Option<Raw<'static>>,
     pub(crate) usage: Option<Usage>,
-    /// The counts that stand in the head.
+    /// The counts written in the head.
     told: Option<Usage>,
-    /// The frame that the counts came in.
+    /// The number of the frame with the counts.
     counted: u64,
 }
 
 impl ResponseHead {
-    /// The counts that are not written yet, each with the one that replaces it, by name.
+    /// The counts that are not written yet, each with its field and its replacement.
     fn untold<'a>(
         &self,
         later: &'a Usage,
@@ -164,23 +166,23 @@ pub(crate) struct AnswerWriter<T> {
     profile: &'static Profile,
     head: ResponseHead,
     assistant: AssistantWriter,
-    /// The answers beside the first, by their number.
+    /// The answers after the first, by number.
     others: HashMap<u64, AssistantWriter, BuildHasherDefault<Identity>>,
-    /// Which of them an open item belongs to; those of the first answer are not here.
+    /// The answer of each open item; items of the first answer are not listed.
     items: OpenItems<u64>,
     progress: Progress,
-    /// Whether counts are told after the head.
+    /// Whether counts are written after the head.
     tells_usage: bool,
 }
 
-/// How far an answer has come.
+/// The state of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,
     Begun,
-    /// It has ended or failed.
+    /// The answer has ended or failed.
     Over,
-    /// The source called the answer a failure, so that nothing of it was written.
+    /// The source marks the answer as failed, so none of it was written.
     Void,
 }
 
@@ -199,7 +201,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
     }
 
-    /// Gathers what the answer says of itself: the first id, model and time stand, and the last counts.
+    /// Gathers the head of the answer: the first id, model and time win, and the last counts.
     fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
         let Turn { id, model, time, usage, .. } = turn;
         let open = self.progress == Progress::Nothing || T::HEAD == HeadPlace::Last;
@@ -221,12 +223,12 @@ impl<T: AnswerForm> AnswerWriter<T> {
             (_, None) => {}
         }
         let Some(usage) = usage else { return };
-        // Counts that later ones replace are told only if the head had them.
+        // Replaced counts are reported as lost unless the head contains them.
         for (field, then, now) in head.untold(usage) {
             if let (Some(then), Some(now)) = (then, now)
                 && then != now
             {
-                // A leaf of that name in this frame said the count of now.
+                // The leaf for this field in the current frame holds the later count.
                 if head.counted == out.ledger.frame_number() {
                     out.lose(field, Reason::Redundant);
                 } else {
@@ -249,7 +251,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
     }
 
-    /// An event of an item of any of the answers.
+    /// Passes an event to the answer that owns the item.
     fn item(&mut self, item: ItemId, event: &Event<'_>, out: &mut Target<'_>) {
         match self.items.get(item).and_then(|answer| Some((*answer, self.others.get_mut(answer)?))) {
             Some((answer, other)) => other.event(event, self.form.assistant(answer), out),
@@ -257,7 +259,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
     }
 
-    /// An answer stops: everything of it that waits goes out.
+    /// Ends an answer: all its waiting items are written.
     fn stopped<'a>(
         &mut self,
         answer: u64,
@@ -293,7 +295,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
         let failure = match turn.stop.as_ref().map(|stop| stop.class) {
             Some(StopClass::Error) => Some(&UNREADABLE),
-            // Half an answer must not look like a whole one.
+            // A partial answer must not look complete.
             Some(StopClass::Cancelled) if !self.profile.stops.has(StopClass::Cancelled) => Some(&CANCELLED),
             _ => None,
         };
@@ -320,7 +322,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
     fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
         self.progress = Progress::Over;
         match T::HEAD {
-            // What was gathered gives way to the failure.
+            // The gathered content is replaced by the failure.
             HeadPlace::Last => {
                 out.ledger.nothing_written();
                 if self.head.counted == out.ledger.frame_number() {
@@ -341,7 +343,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         matches!(self.progress, Progress::Over | Progress::Void)
     }
 
-    /// Gives up the counts that are not written yet.
+    /// Books the counts that are not written yet as lost.
     fn lose_untold(&self, out: &mut Target<'_>) {
         for (field, count, _) in self.head.untold(&Usage::default()) {
             if let Some(count) = count {
@@ -365,7 +367,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         if self.is_over() {
-            // There is one answer, and it has ended or failed.
+            // The only answer has ended or failed.
             return out.lose_event(Of::Message, event, Reason::Refused);
         }
         match event {
@@ -403,7 +405,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
                 self.assistant.event(event, self.form.assistant(0), out);
                 self.fail(failure, out);
             }
-            // An answer says nothing of these, as its table declares.
+            // Answers have no place for these events, as their support table declares.
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
@@ -430,12 +432,13 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
     }
 }
 
-/// Whether an answer says anything of the field. If not, its leaf was booked with its frame, and once is enough.
+/// Whether an answer supports the field at all. Without support, the leaf was already booked with its frame and must
+/// not be booked twice.
 fn says_some(profile: &Profile, field: Field) -> bool {
     !matches!((profile.says)(field), Says::No(_))
 }
 
-/// Books why an answer stopped.
+/// Books the loss of a stop reason.
 fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
     let Some(Stop { raw, sequence, detail, .. }) = stop else { return };
     for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
@@ -446,7 +449,7 @@ fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &m
     }
 }
 
-/// What to say of an answer that someone cancelled, where no word for why it stopped says so.
+/// The failure for a cancelled answer, in dialects without a stop reason for cancellation.
 const CANCELLED: Failure<'static> = Failure {
     class: FailureClass::Incomplete,
     status: None,
@@ -456,7 +459,7 @@ const CANCELLED: Failure<'static> = Failure {
     retry_after: None,
 };
 
-/// What to say when there was no answer to translate, or none that ended well.
+/// The failure for a response without a readable answer, or without a proper end.
 const UNREADABLE: Failure<'static> = Failure {
     class: FailureClass::Server,
     status: None,

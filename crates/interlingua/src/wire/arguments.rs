@@ -1,26 +1,27 @@
-//! Arguments of calls: OpenAI's family writes them as JSON in a string, others as an object, and streams cut them anywhere.
+//! Arguments of calls: OpenAI's dialects write them as JSON in a string, others as an object, and streams cut them
+//! anywhere.
 
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Ledger;
 use crate::model::Args;
 use crate::tape::{Limits, TapeBuf};
 
-/// The arguments of a call as a JSON object, whatever they came as.
+/// The arguments of a call as a JSON object, from pieces of text or a value.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentObject {
-    /// Pieces of the text, escaped once.
+    /// Pieces of the arguments' text, escaped once.
     text: String,
-    /// The arguments as a value, if they came as one; else the text, decoded in memory that is used again.
+    /// The arguments as a value, if the source has one; else the text, decoded into a reused buffer.
     plain: String,
     is_value: bool,
     tape: TapeBuf,
 }
 
-/// The member that holds arguments which are no JSON object.
+/// The member for arguments that are not a JSON object.
 const RAW_ARGUMENTS: &str = "_raw_arguments";
 
 impl ArgumentObject {
-    /// Adds a piece.
+    /// Adds a piece of the arguments.
     pub(crate) fn add(&mut self, args: &Args<'_>) {
         match args {
             Args::Json(json) if self.text.is_empty() && !self.is_value => {
@@ -32,7 +33,7 @@ impl ArgumentObject {
         }
     }
 
-    /// Adds text, after the value if one came before it.
+    /// Adds text, after a preceding value if any.
     fn more(&mut self, text: &Str<'_>) {
         if std::mem::take(&mut self.is_value) {
             self.text.push_str(Str::plain(&self.plain).as_escaped());
@@ -40,7 +41,8 @@ impl ArgumentObject {
         self.text.push_str(text.as_escaped());
     }
 
-    /// Writes the object and forgets it. Arguments that are none (cut off, or damaged) become its one member.
+    /// Writes the object and resets the buffer. Arguments that are not an object (cut off, or damaged) become the
+    /// object's only member.
     pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>, ledger: &mut Ledger) {
         let is_value = std::mem::take(&mut self.is_value);
         if !is_value {
@@ -61,7 +63,7 @@ impl ArgumentObject {
     }
 }
 
-/// (A piece of) arguments as text.
+/// Arguments, or a piece of them, as text.
 pub(crate) fn as_text<'a>(args: &'a Args<'_>, tape: &mut TapeBuf) -> Str<'a> {
     match args {
         Args::Text(text) => text.reborrow(),
@@ -69,7 +71,7 @@ pub(crate) fn as_text<'a>(args: &'a Args<'_>, tape: &mut TapeBuf) -> Str<'a> {
     }
 }
 
-/// The text of which [`ArgumentObject::write`] made this object, because it was none.
+/// The original text of an object that [`ArgumentObject::write`] made from arguments that were not an object.
 pub(crate) fn raw_arguments(object: &Raw<'_>, tape: &mut TapeBuf) -> Option<Str<'static>> {
     let object = object.as_str();
     let first = object.strip_prefix('{')?.trim_start().strip_prefix('"')?;
@@ -83,7 +85,7 @@ pub(crate) fn raw_arguments(object: &Raw<'_>, tape: &mut TapeBuf) -> Option<Str<
     value.str().filter(|_| only).map(Str::into_owned)
 }
 
-/// Whether the text is one JSON object.
+/// Whether the text is a single JSON object.
 pub(crate) fn is_object(tape: &mut TapeBuf, text: &str) -> bool {
     text.starts_with('{') && tape.parse(text, &Limits::default()).is_ok()
 }

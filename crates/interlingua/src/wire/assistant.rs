@@ -1,8 +1,8 @@
-//! What an assistant says, one thing after the other: texts, thinking, encrypted thinking, calls.
+//! The content of an assistant message, in sequence: texts, reasoning, encrypted reasoning, calls.
 //!
-//! [`AssistantWriter`] decides what opens, grows and closes; an [`AssistantForm`] writes that down, as one message or as
-//! pieces of a stream. Things that overlap in the source (parallel calls) go out one after the other, in the order they
-//! began. What has no place is booked when it comes, before anything waits.
+//! [`AssistantWriter`] decides which block opens, grows and closes; an [`AssistantForm`] writes the blocks, as one
+//! message or as pieces of a stream. Items that overlap in the source (parallel calls) are written in sequence, in the
+//! order they began. Content without a place is booked on arrival, before it is queued.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -21,105 +21,105 @@ use crate::model::{
 use crate::pipe::{OpenItems, Target};
 use crate::tape::TapeBuf;
 
-/// How something an assistant says begins.
+/// The start of a block.
 pub(crate) enum Opening<'a> {
-    /// The part of that number of an item.
+    /// The text of the given item and part.
     Text(ItemId, u32),
-    /// Thinking, shown or only signed.
+    /// Reasoning, visible or only signed.
     Thinking,
-    /// Thinking that cannot be read.
+    /// Encrypted reasoning.
     Encrypted(&'a Opaque<'a>),
     /// A call.
     Call(CallOpening<'a>),
 }
 
-/// How a call begins.
+/// The start of a call.
 pub(crate) struct CallOpening<'a> {
-    /// Calls before it.
+    /// The number of earlier calls.
     pub(crate) number: u64,
     pub(crate) id: &'a Str<'a>,
     /// The group of tools, where the target has groups.
     pub(crate) namespace: Option<&'a Str<'a>>,
     pub(crate) name: &'a Str<'a>,
-    /// Its arguments are plain text.
+    /// The arguments are plain text.
     pub(crate) free_text: bool,
 }
 
-/// What it grows by.
+/// An addition to the open block.
 pub(crate) enum Growth<'a> {
     Text(&'a Str<'a>),
-    /// Only where refusals stand apart; then nothing is open.
+    /// Only in dialects with separate refusals; then no block is open.
     Refusal(&'a Str<'a>),
     Thinking(&'a Str<'a>),
-    /// The one signature of the thinking that is open. Nothing follows it.
+    /// The only signature of the open reasoning, always its last piece.
     Signature(&'a Opaque<'a>),
-    /// (A piece of) arguments.
+    /// Arguments, or a piece of them.
     Arguments(&'a Args<'a>),
-    /// Of the text that is open.
+    /// A citation of the open text.
     Citation(&'a Citation<'a>),
-    /// On the text or call that is open.
+    /// A cache mark on the open text or call.
     Cache(&'a CacheMark<'a>),
 }
 
-/// Where it goes.
+/// A dialect's form of an assistant message.
 pub(crate) trait AssistantForm {
-    /// Whether a citation has a place there.
+    /// Whether the dialect has a place for the citation.
     fn cites(&self, citation: &Citation<'_>) -> bool;
-    /// A message begins; what it says opens later, piece by piece.
+    /// Starts a message; its blocks open later, piece by piece.
     fn message(&mut self, _: &ItemHead<'_>) {}
-    /// Reasoning or a call begins; a call opens at once, reasoning when it says something.
+    /// Starts reasoning or a call; a call opens at once, reasoning with its first content.
     fn item(&mut self, _: &ItemHead<'_>) {}
-    /// What opens and grows next is this piece.
+    /// Announces the piece that the next opening and growth belong to.
     fn piece(&mut self, _: &Delta<'_>, _: &mut Target<'_>) {}
-    /// Whether the parts of a thought stand apart. Where they do not, a blank line stands between them.
+    /// Whether the parts of reasoning are written separately. If not, a blank line is written between parts.
     fn parts_thoughts(&self) -> bool {
         false
     }
-    /// Something begins, after what was open before it has closed.
+    /// Opens a block, after the previous block was closed.
     fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>);
-    /// What is open grows.
+    /// Adds to the open block.
     fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>);
-    /// What is open was cut off. It closes later, and in a stream only then.
+    /// Marks the open block as interrupted. It is closed later, in a stream only when more content follows.
     fn cut(&mut self, _: &mut Target<'_>) {}
-    /// What is open ends.
+    /// Closes the open block.
     fn close(&mut self, out: &mut Target<'_>);
 }
 
-/// The one engine behind every assistant's message.
+/// The shared engine for assistant messages.
 pub(crate) struct AssistantWriter {
     profile: &'static Profile,
     ids: NameRule,
     names: NameRule,
-    /// The groups of tools that the request declares.
+    /// The tool groups that the request declares.
     groups: HashSet<String>,
-    /// The issuers whose state a backend takes beside that of its own.
+    /// Further issuers whose state the backend accepts.
     state_of: &'static [&'static str],
     items: OpenItems<OpenItem>,
-    /// Whose pieces are written now; pieces of a message are written while there is none.
+    /// The item whose pieces are being written; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
     waiting: VecDeque<WaitingUtterance>,
-    /// How many have waited and do no longer.
+    /// The number of queued entries released so far.
     released: u64,
     open: OpenUtterance,
     signature: Option<(Str<'static>, HeldText)>,
-    /// The part of a thought that spoke last.
+    /// The last written part of reasoning.
     thought: Option<(ItemId, u32)>,
-    /// The call that is open has arguments.
+    /// The open call has arguments.
     argued: bool,
     calls: u64,
-    /// The keys of the ids of an answer's calls; none in a request.
+    /// The keys of the call ids of an answer; `None` in a request.
     call_ids: Option<HashSet<u128>>,
     refused: bool,
-    /// The id of the answer, unless this is a request.
+    /// The id of the answer; `None` in a request.
     pub(crate) answer: Option<Str<'static>>,
     tape: TapeBuf,
 }
 
-/// An item of the source that is not complete.
+/// An incomplete item of the source.
 #[derive(Clone, Copy)]
 struct OpenItem {
     of: Of,
-    /// Its number among those that wait or have waited.
+    /// The item's number among all entries queued so far.
     waits: Option<u64>,
 }
 
@@ -127,11 +127,11 @@ struct OpenItem {
 enum Current {
     Reasoning,
     Call,
-    /// Plain text for a target that has only objects: it becomes the member `input`.
+    /// A plain-text call for a target with object arguments only: the text becomes the member `input`.
     WrappedCall,
 }
 
-/// What the form has open.
+/// The open block of the form.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum OpenUtterance {
     #[default]
@@ -142,14 +142,14 @@ enum OpenUtterance {
     Encrypted,
 }
 
-/// What must wait until the item before it is complete.
+/// Content that waits until the preceding item is complete.
 enum WaitingUtterance {
     Item {
         head: Box<ItemHead<'static>>,
         deltas: Vec<Delta<'static>>,
         tail: Option<ItemTail<'static>>,
     },
-    /// What the message itself said meanwhile.
+    /// Content of the message itself.
     OfMessage(Delta<'static>),
 }
 
@@ -177,7 +177,7 @@ impl AssistantWriter {
         }
     }
 
-    /// The target is a backend with rules for ids and names, and the request declares these tools.
+    /// Sets a backend's rules for ids and names, and the tools declared in the request.
     pub(crate) fn obey(&mut self, takes: &Capabilities, tools: &[Tool<'_>]) {
         let groups = tools.iter().filter_map(|tool| tool.namespace.as_ref());
         self.groups = groups.map(|group| group.as_escaped().to_owned()).collect();
@@ -185,7 +185,7 @@ impl AssistantWriter {
         self.state_of = takes.state_of;
     }
 
-    /// A new message begins.
+    /// Starts a new message.
     pub(crate) fn reset(&mut self) {
         (self.calls, self.refused) = (0, false);
     }
@@ -194,7 +194,7 @@ impl AssistantWriter {
         AnswerFacts { calls: self.calls > 0, refused: self.refused }
     }
 
-    /// Takes an event about items. Before the end of a turn or a failure, everything that waits must go out.
+    /// Handles an event about items. At the end of a turn or on a failure, all queued content is written.
     pub(crate) fn event(&mut self, event: &Event<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         match event {
             Event::ItemStarted(head) => self.item_started(head, form, out),
@@ -209,8 +209,8 @@ impl AssistantWriter {
         }
     }
 
-    /// Closes what is open. An interrupted block stays open until something follows it: a client that sees it closed
-    /// would take a cut call for a whole one.
+    /// Closes the open block. An interrupted block stays open until more content follows: a client that sees the block
+    /// closed would take an incomplete call for a complete one.
     pub(crate) fn close(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         self.sign(form, out);
         if std::mem::take(&mut self.open) != OpenUtterance::Nothing {
@@ -265,7 +265,7 @@ impl AssistantWriter {
         }
     }
 
-    /// The pieces and the end of the item of that number, if it still waits.
+    /// The deltas and the tail of a queued item.
     fn waiting_item(
         &mut self,
         number: Option<u64>,
@@ -277,7 +277,7 @@ impl AssistantWriter {
         }
     }
 
-    /// Writes what waits, up to an item that is not complete.
+    /// Writes queued content, up to an incomplete item.
     fn release(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         while self.current.is_none() {
             let Some(next) = self.waiting.pop_front() else { return };
@@ -298,7 +298,7 @@ impl AssistantWriter {
         }
     }
 
-    /// Whether there is a place for a piece of such an item.
+    /// Whether the form has a place for a piece of an item of this kind.
     fn takes(&self, of: Of, delta: &Delta<'_>, form: &dyn AssistantForm) -> Result<(), Reason> {
         let Delta { item, part, value, arrival } = delta;
         match (of, value) {
@@ -352,7 +352,7 @@ impl AssistantWriter {
                 form.open(Opening::Call(call), out);
                 self.open = OpenUtterance::Call;
                 self.calls += 1;
-                // Text may be nothing at all, but nothing is not JSON.
+                // Free text may be empty; empty arguments are not valid JSON.
                 self.argued = free_text;
                 self.current = Some((head.id, if wrapped { Current::WrappedCall } else { Current::Call }));
                 if wrapped {
@@ -360,13 +360,14 @@ impl AssistantWriter {
                     self.arguments(&Args::Text(Str::plain("{\"input\":\"")), form, out);
                 }
             }
-            // A message is what it says; the others have no place here and do not come.
+            // A message opens with its first part; the other kinds are filtered out before.
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => {}
         }
     }
 
-    /// The id of a call, or one of its own if an earlier call of the same answer has it: a client names the call by it
-    /// whose result it sends. Those of a request are sorted out by whoever knows the whole conversation.
+    /// The id of a call, or a new id if an earlier call of the same answer has it: a client identifies a call by its
+    /// id when it sends the result. Ids of requests are made unique by the request writer, which sees the whole
+    /// conversation.
     fn only<'a>(&mut self, id: Str<'a>, issued: Option<&Str<'_>>, out: &mut Target<'_>) -> Str<'a> {
         let Some(known) = &mut self.call_ids else { return id };
         let mut is_new = |id: &Str<'_>| known.insert(text_key(id.as_escaped()));
@@ -403,7 +404,7 @@ impl AssistantWriter {
             (None, Part::Cache(mark)) if self.open == OpenUtterance::Text(*item, *part) => {
                 form.grow(Growth::Cache(mark), out);
             }
-            // The text they are about was not written, or is closed.
+            // The text these parts refer to was not written, or is closed.
             (None, Part::Citation(_) | Part::Cache(_)) => out.lose_part(Of::Message, value, Reason::Refused),
             (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thinking(form, out);
@@ -424,7 +425,7 @@ impl AssistantWriter {
             (Some(Current::Call | Current::WrappedCall), Part::Cache(mark)) => {
                 form.grow(Growth::Cache(mark), out);
             }
-            // [`AssistantWriter::takes`] has sorted these out.
+            // [`AssistantWriter::takes`] has filtered out these parts.
             (None | Some(Current::Reasoning | Current::Call | Current::WrappedCall), _) => {}
         }
     }
@@ -456,7 +457,7 @@ impl AssistantWriter {
     fn opaque(&mut self, opaque: &Opaque<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         match opaque.kind {
             OpaqueKind::Signature if opaque.value.is_empty() => {}
-            // A later signature replaces an earlier one: it is written when the thinking ends.
+            // A later signature replaces an earlier signature: the signature is written at the end of the reasoning.
             OpaqueKind::Signature => {
                 self.thinking(form, out);
                 let later = (opaque.issuer.clone().into_owned(), HeldText::new(&opaque.value, out));
@@ -472,7 +473,7 @@ impl AssistantWriter {
         }
     }
 
-    /// Writes the signature of the thinking that is open, if it has one.
+    /// Writes the signature of the open reasoning, if any.
     #[inline]
     fn sign(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
         if self.signature.is_some() {

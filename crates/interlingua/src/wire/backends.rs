@@ -1,8 +1,8 @@
-//! What servers and their models take: data, asked before anything is sent.
+//! Capabilities of servers and their models: data that is checked before a request is sent.
 //!
-//! A [`Backend`] is a server that speaks a dialect. Each of its models has [`Capabilities`]; the rules of the first row
-//! whose pattern fits the model's name are used, or else those of the backend. Writers, the matrix, the documents and the
-//! tests read the same tables, and a user's own rows come before the built-in ones.
+//! A [`Backend`] is a server with a dialect. Each of its models has [`Capabilities`]: the first row whose pattern
+//! matches the model's name applies, or else the defaults of the backend. Writers, the matrix, the documents and the
+//! tests read the same tables, and a user's own rows come before the built-in rows.
 
 use super::Letters;
 use crate::json::Str;
@@ -16,142 +16,142 @@ mod rules;
 
 pub use rules::{NamedRule, RuleError, RuleValue};
 
-/// A server that speaks a dialect.
+/// A server with a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct Backend {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// The dialect that it speaks.
+    /// The dialect of the server.
     pub dialect: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What it takes of a model that no row names.
+    /// The capabilities of models without a row.
     pub takes: Capabilities,
-    /// Models that take something else.
+    /// Models with different capabilities.
     pub models: &'static [ModelRow],
 }
 
-/// What a backend takes of some models.
+/// The capabilities of some models of a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRow {
-    /// The names of the models, each as it is or with a `*` for anything.
+    /// The names of the models, literal or with a `*` as a wildcard.
     pub names: &'static [&'static str],
-    /// What it takes of them.
+    /// The capabilities of these models.
     pub takes: Capabilities,
 }
 
-/// What a server takes of a model.
+/// The capabilities of a model on a server.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
     /// Whether a request must name a model.
     pub needs_model: bool,
-    /// The name of the limit on tokens to produce.
+    /// The member name of the output token limit.
     pub max_tokens: &'static str,
-    /// The limit that is sent where the source has none and the server wants one.
+    /// The limit that is sent if the source has none and the server requires one.
     pub max_tokens_default: Option<u64>,
-    /// Settings that it refuses or ignores.
+    /// Settings that the server refuses or ignores.
     pub refuses: &'static [Field],
     /// The highest temperature.
     pub max_temperature: f64,
-    /// The fewest tokens that may be asked for.
+    /// The lowest accepted output token limit.
     pub min_tokens: u64,
-    /// How many texts to stop at.
+    /// The maximum number of stop sequences.
     pub max_stop_texts: usize,
-    /// How many bytes each of them may have.
+    /// The maximum size of a stop sequence in bytes.
     pub max_stop_bytes: usize,
-    /// Whether they may be nothing but space.
+    /// Whether a stop sequence may consist of whitespace only.
     pub blank_stop_texts: bool,
-    /// The names that an assistant's thoughts are read by in history, the one that it is sent by first; empty where they
-    /// have no place.
+    /// The member names under which the server reads an assistant's reasoning in the history, the preferred name
+    /// first; empty without a member for reasoning.
     pub reasoning_names: &'static [&'static str],
-    /// Every assistant message with calls must say its thoughts, be it with an empty text.
+    /// Every assistant message with calls must contain reasoning, if only an empty text.
     pub reasoning_with_calls: bool,
-    /// The words for how hard to think.
+    /// The accepted reasoning efforts.
     pub efforts: &'static [&'static str],
-    /// How thinking is asked for.
+    /// The ways to request reasoning.
     pub thinking: ThinkingForms,
-    /// Whether sampling can be set while the model thinks.
+    /// Whether sampling can be set together with reasoning.
     pub sampling_with_thinking: bool,
-    /// Where system messages may stand.
+    /// The accepted positions of system messages.
     pub system: SystemPlaces,
-    /// Whether developers are told from the system.
+    /// Whether the server distinguishes developer and system messages.
     pub developer: bool,
-    /// Ids of calls.
+    /// The rule for call ids.
     pub call_ids: NameRule,
-    /// Names of tools.
+    /// The rule for tool names.
     pub tool_names: NameRule,
-    /// Schemas of tools and answers.
+    /// The rules for schemas of tools and answers.
     pub schemas: SchemaRules,
-    /// Media in what the user says.
+    /// The accepted media in user messages.
     pub media: MediaTypes,
-    /// Whether results of calls can hold media.
+    /// Whether tool results can hold media.
     pub media_in_results: bool,
-    /// Whether the user may speak directly after results, as it must if their media are to follow them.
+    /// Whether a user message may directly follow results, which is required to send the media of results.
     pub user_after_results: bool,
-    /// How many marks for the cache.
+    /// The maximum number of cache marks.
     pub max_cache_marks: usize,
-    /// In which words they are.
+    /// The form of cache marks.
     pub cache_marks: CacheMarkForm,
-    /// Whether the conversation may end with the assistant.
+    /// Whether the conversation may end with an assistant message.
     pub prefill: bool,
-    /// The member by which that message says that the answer goes on where it ends.
+    /// The member that marks the final assistant message as the beginning of the answer.
     pub prefill_member: Option<&'static str>,
-    /// The name of the seed.
+    /// The member name of the seed.
     pub seed: &'static str,
-    /// The issuers whose state it takes in `reasoning_details`, because it asks them.
+    /// The issuers whose state the server accepts in `reasoning_details`, because it forwards requests to them.
     pub state_of: &'static [&'static str],
-    /// Whether a call can be demanded while the model thinks.
+    /// Whether a tool call can be required together with reasoning.
     pub forced_calls_with_thinking: bool,
-    /// Whether a call of any tool can be demanded, without a name.
+    /// Whether a call of any tool can be required, without a tool name.
     pub unnamed_calls: bool,
-    /// What stands for the state that the first call of an assistant's turn must carry, where its issuer gave none: the
-    /// server's own word for history that another model made.
+    /// The placeholder for the state that the first call of an assistant's turn must carry if its issuer gave none:
+    /// the server's own word for history from another model.
     pub call_state: Option<&'static str>,
-    /// The dialect in which the server takes the model, where that is another.
+    /// The dialect in which the server offers the model, if it differs.
     pub other_dialect: Option<&'static str>,
 }
 
-/// Which ids or names a target takes.
+/// The ids or names a target accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct NameRule {
-    /// The characters.
+    /// The accepted characters.
     pub letters: Letters,
-    /// The fewest characters.
+    /// The minimum number of characters.
     pub least: usize,
-    /// The most characters.
+    /// The maximum number of characters.
     pub most: usize,
-    /// It must begin with a letter or an underscore.
+    /// The first character must be a letter or an underscore.
     pub letter_first: bool,
 }
 
 impl NameRule {
-    /// What nearly every backend takes as the name of a tool.
+    /// The tool names that nearly every backend accepts.
     pub const TOOL: Self = Self { letters: Letters::Word, least: 1, most: 64, letter_first: false };
-    /// What a client takes: the names in an answer are its own, or those that the backend gave.
+    /// The names a client accepts: names in an answer are the client's own, or come from the backend.
     pub const ANY: Self = Self { letters: Letters::Any, least: 1, most: usize::MAX, letter_first: false };
 }
 
-/// How thinking is asked for.
+/// The ways to request reasoning.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a form of its own that a backend takes or not")]
 pub struct ThinkingForms {
-    /// By a number of tokens.
+    /// Reasoning with a token budget.
     pub budget: bool,
-    /// The fewest of them.
+    /// The minimum budget.
     pub budget_least: usize,
-    /// The most of them.
+    /// The maximum budget.
     pub budget_most: usize,
-    /// The number must be below the limit on all tokens.
+    /// The budget must be below the output token limit.
     pub budget_below_limit: bool,
-    /// As much as the model finds right.
+    /// Reasoning of a length the model chooses.
     pub adaptive: bool,
-    /// It can be switched off.
+    /// Reasoning can be switched off.
     pub off: bool,
 }
 
 impl ThinkingForms {
-    /// No way to ask for thinking but by an effort, and any budget where a row adds one.
+    /// Reasoning by effort only; any budget is valid where a row adds budgets.
     pub const EFFORT_ALONE: Self = Self {
         budget: false,
         budget_least: 1,
@@ -162,33 +162,34 @@ impl ThinkingForms {
     };
 }
 
-/// Where system messages may stand.
+/// The accepted positions of system messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemPlaces {
     /// Anywhere.
     Anywhere,
-    /// At the beginning, and after the user. Where the dialect is Anthropic's, the assistant or nothing must follow.
+    /// At the beginning, and after a user message. In Anthropic's dialect, an assistant message or the end must
+    /// follow.
     AfterUser,
-    /// At the beginning, and there is one.
+    /// At the beginning, and only one.
     First,
-    /// Nowhere: instructions are the user's.
+    /// Nowhere: instructions are written as user messages.
     Nowhere,
 }
 
-/// The words of marks for the cache.
+/// The form of cache marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheMarkForm {
-    /// Those of the dialect.
+    /// The form of the dialect.
     Own,
-    /// `cache_control`, which gateways in front of other providers take.
+    /// `cache_control`, which gateways to other providers accept.
     CacheControl,
 }
 
-/// What schemas must be.
+/// Requirements for schemas.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaRules {
-    /// The root of a tool's schema must be an object and nothing else.
+    /// The root of a tool's schema must be an object.
     pub object_root: bool,
     /// A strict schema closes every object.
     pub strict_is_closed: bool,
@@ -200,22 +201,22 @@ pub struct SchemaRules {
     pub typed: bool,
 }
 
-/// Which media the user may send.
+/// The media a user message may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaTypes {
-    /// Types of media that are sent with their bytes; one that ends in `/` is all of its sort.
+    /// Media types that are sent inline; a type that ends in `/` covers all its subtypes.
     pub inline: &'static [&'static str],
-    /// Types of media that may be at an address of the web.
+    /// Media types that may be referred to by URL.
     pub by_address: &'static [&'static str],
 }
 
 impl MediaTypes {
-    /// Whether bytes of that type may be sent.
+    /// Whether media of the type may be sent inline.
     pub fn takes(&self, media_type: &str) -> bool {
         fits(self.inline, media_type)
     }
 
-    /// Whether media of that type may be at an address.
+    /// Whether media of the type may be referred to by URL.
     pub fn takes_address(&self, media_type: &str) -> bool {
         fits(self.by_address, media_type)
     }
@@ -226,29 +227,30 @@ fn fits(types: &[&str], media_type: &str) -> bool {
 }
 
 impl Backend {
-    /// The built-in ones.
+    /// The built-in backends.
     pub fn built_in() -> &'static [&'static Backend] {
         builtin::BACKENDS
     }
 
-    /// The built-in backend of that name that speaks that dialect.
+    /// The built-in backend with the given name and dialect.
     pub fn named(name: &str, dialect: &str) -> Option<&'static Backend> {
         Self::built_in().iter().copied().find(|backend| backend.name == name && backend.dialect == dialect)
     }
 
-    /// The backend that is meant where nobody names one: the vendor of the dialect.
+    /// The default backend of a dialect: its vendor.
     pub fn of_dialect(dialect: &str) -> Option<&'static Backend> {
         Self::built_in().iter().copied().find(|backend| backend.dialect == dialect)
     }
 
-    /// Whether the name is not one of the vendor's own models. Servers that host models of others have no such list.
+    /// Whether the vendor does not serve a model of this name. Servers that host third-party models have no list of
+    /// models.
     pub fn lacks_model(&self, model: Option<&Str<'_>>) -> bool {
         let Some(model) = model.map(Str::decode) else { return false };
         let own = OWN_MODELS.iter().find(|(name, _)| *name == self.name);
         own.is_some_and(|(_, patterns)| !patterns.iter().any(|pattern| is_match(pattern, &model)))
     }
 
-    /// What it takes of that model.
+    /// The capabilities of the model on this backend.
     pub fn takes_of(&'static self, model: Option<&Str<'_>>) -> &'static Capabilities {
         let plain = model.map(Str::decode).unwrap_or_default();
         let fits = |row: &&ModelRow| row.names.iter().any(|name| is_match(name, &plain));
@@ -257,7 +259,7 @@ impl Backend {
 }
 
 impl Capabilities {
-    /// Whether the setting of that name may be sent.
+    /// Whether the setting may be sent.
     pub fn takes(&self, setting: Field) -> bool {
         !self.refuses.contains(&setting)
     }
@@ -296,7 +298,7 @@ const OWN_MODELS: &[(&str, &[&str])] = &[
     ("xai", &["grok*"]),
 ];
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` matches any text.
 fn is_match(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(head) else { return false };

@@ -1,4 +1,4 @@
-//! Content being gathered: a string if it turns out to be one text, else a list of parts.
+//! Content that is being gathered: written as a string if it is a single text, else as a list of parts.
 
 use super::profile::BlankText;
 use crate::json::{JsonBuffer, JsonWriter, Str};
@@ -6,7 +6,7 @@ use crate::ledger::Reason;
 use crate::model::{Arrival, Delta, Field, ItemId, Part};
 use crate::pipe::{ReadPlace, Target};
 
-/// A text that waits until it is known whether the target takes it, and the place it was read from.
+/// A text held until it is decided whether the target accepts it, with the number of its frame.
 #[derive(Debug)]
 pub(crate) struct HeldText {
     text: String,
@@ -22,7 +22,7 @@ impl HeldText {
         Str::escaped(&self.text)
     }
 
-    /// Gives it up as a text of reasoning.
+    /// Books the text as lost reasoning.
     pub(crate) fn lose_thought(&self, reason: Reason, out: &mut Target<'_>) {
         match out.at(self.read) {
             Some(mut out) => out.lose_thought(&self.text(), reason),
@@ -30,7 +30,8 @@ impl HeldText {
         }
     }
 
-    /// Gives it up.
+    /// Books the text as lost. If its frame is still current, the loss goes to the frame's last value of the field
+    /// that is not booked yet.
     pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Target<'_>) {
         match out.at(self.read) {
             Some(mut out) => out.lose_str(field, &self.text(), reason),
@@ -39,33 +40,33 @@ impl HeldText {
     }
 }
 
-/// Parts being gathered.
+/// Parts that are being gathered.
 #[derive(Debug, Default)]
 pub(crate) struct WireContent {
     held: JsonBuffer,
     parts: u32,
-    /// A string cannot stand for these: a part that is not text, or text with a mark.
+    /// The number of parts a string cannot represent: parts other than text, or text with a mark.
     others: u32,
-    /// The part of an item that was added last, unless it is of ours.
+    /// The last added part of an item; `None` after a part of our own.
     last: Option<(ItemId, u32)>,
-    /// That part is a text whose string is still open.
+    /// The last part is a text whose string is still open.
     open: bool,
-    /// The last part is a text, and no more.
+    /// The last part is a plain text.
     ends_in_text: bool,
     form: TextForm,
-    /// The beginning of a text, as long as it is blank and the target refuses such a text.
+    /// The beginning of a text that is blank so far, if the target refuses blank texts.
     blank: Vec<HeldText>,
 }
 
-/// The part as most dialects have it, up to its text.
+/// The text part of most dialects, up to its text.
 pub(crate) const TEXT_PART: &str = r#"{"type":"text","text":""#;
 
-/// How a dialect writes a text that is a part.
+/// A dialect's form of a text part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextForm {
-    /// The part, up to its text.
+    /// The JSON of the part, up to its text.
     pub(crate) head: &'static str,
-    /// Texts of nothing but space.
+    /// The handling of blank texts.
     pub(crate) blank: BlankText,
 }
 
@@ -80,7 +81,7 @@ impl WireContent {
         Self { form, ..Self::default() }
     }
 
-    /// Whether the target would refuse this piece: it is a whole text of nothing but space.
+    /// Whether the target refuses the piece: a complete, blank text.
     pub(crate) fn refuses(&self, delta: &Delta<'_>) -> bool {
         let Delta { item, part, value, arrival } = delta;
         let (Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) = value else { return false };
@@ -90,7 +91,7 @@ impl WireContent {
             && is_blank(text)
     }
 
-    /// Adds (a piece of) text; pieces of one part of an item join.
+    /// Adds text, or a piece of it; pieces of the same part are joined.
     pub(crate) fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut Target<'_>) {
         if self.last != Some((item, part)) {
             self.end(out);
@@ -111,7 +112,7 @@ impl WireContent {
         self.held.hold().piece(text);
     }
 
-    /// A part that is not text, and is not one of an item, follows through the writer.
+    /// Starts a part that is not text and belongs to no item; the returned writer writes it.
     pub(crate) fn part(&mut self, out: &mut Target<'_>) -> JsonWriter<'_> {
         self.end(out);
         self.parts += 1;
@@ -126,12 +127,12 @@ impl WireContent {
         self.last = Some((item, part));
     }
 
-    /// The part that [`WireContent::part`] began goes on.
+    /// Continues the part that [`WireContent::part`] started.
     pub(crate) fn more(&mut self) -> JsonWriter<'_> {
         self.held.hold()
     }
 
-    /// Adds members to the part of an item that was added last; returns whether it is that one.
+    /// Adds members to the given part if it is the last part; returns whether it is.
     pub(crate) fn add_members(
         &mut self,
         item: ItemId,
@@ -151,12 +152,12 @@ impl WireContent {
         write(&mut json);
         json.end_object();
         self.ends_in_text = false;
-        // A second mark, or more text, does not belong to this part any more.
+        // A second mark, or more text, does not belong to this part.
         self.last = None;
         true
     }
 
-    /// Takes over all parts of another content, which has ended.
+    /// Moves all parts of another, ended content into this content.
     pub(crate) fn absorb(&mut self, other: &mut WireContent) {
         if self.parts == 0 {
             std::mem::swap(&mut self.held, &mut other.held);
@@ -169,7 +170,7 @@ impl WireContent {
         other.clear();
     }
 
-    /// No more is added to the last text. One that is still blank is given up.
+    /// Ends the last text. A text that is still blank is booked as lost.
     pub(crate) fn end(&mut self, out: &mut Target<'_>) {
         self.last = None;
         if std::mem::take(&mut self.open) {
@@ -188,14 +189,14 @@ impl WireContent {
         }
     }
 
-    /// Cuts space off the end of the last part, if it is a text; returns whether there was any.
+    /// Trims whitespace off the end of the last part, if it is a text; returns whether there was any.
     pub(crate) fn trim_end(&mut self) -> bool {
         const SPACES: [&str; 6] = [" ", "\\n", "\\t", "\\r", "\\u0020", "\\u00a0"];
         let text = self.held.held().strip_suffix("\"}").filter(|_| self.ends_in_text);
         let Some(text) = text else { return false };
         let mut rest = text;
         while let Some(shorter) = SPACES.iter().find_map(|space| rest.strip_suffix(space)) {
-            // A backslash before it makes it a letter.
+            // A preceding backslash makes the escape a literal text.
             let slashes = shorter.bytes().rev().take_while(|byte| *byte == b'\\').count();
             if slashes % 2 == 1 {
                 break;
@@ -203,7 +204,7 @@ impl WireContent {
             rest = shorter;
         }
         let cut = text.len() - rest.len();
-        // A text of nothing but space is refused before it gets here.
+        // Blank texts are refused earlier.
         if cut > 0 && !rest.ends_with(self.form.head) {
             self.held.cut_before(2, cut);
         }
@@ -214,10 +215,10 @@ impl WireContent {
         self.parts == 0
     }
 
-    /// Takes a member, spelled exactly so, off every part of the content, which has ended; returns whether any had it.
-    /// Quotes inside a text are escaped, so that no text can look like it.
+    /// Removes a member, in exactly this spelling, from every part of the ended content; returns whether any part had
+    /// it. Quotes inside a text are escaped, so no text can match the member.
     pub(crate) fn remove_member(&mut self, member: &str) -> bool {
-        // A text with a member beside it is no plain text any more.
+        // A text part with a further member counts in `others`.
         let has = self.others > 0 && memchr::memmem::find(self.held.bytes(), member.as_bytes()).is_some();
         if has {
             let without = self.held.held().replace(member, "");
@@ -227,17 +228,17 @@ impl WireContent {
         has
     }
 
-    /// Whether it is one text and nothing else, for which a string may stand.
+    /// Whether the content is a single plain text, which a string can represent.
     pub(crate) fn is_one_text(&self) -> bool {
         (self.parts, self.others) == (1, 0)
     }
 
-    /// Whether the first part is a text that begins so.
+    /// Whether the first part is a text with the given beginning.
     pub(crate) fn begins_with(&self, mark: &str) -> bool {
         self.held.bytes().get(self.form.head.len()..).is_some_and(|text| text.starts_with(mark.as_bytes()))
     }
 
-    /// Writes the content, which has ended, where a string may stand in for one text, and forgets it.
+    /// Writes the ended content, as a string if it is a single text, and resets it.
     pub(crate) fn write(&mut self, json: &mut JsonWriter<'_>) {
         self.write_marked("", json);
     }
@@ -249,13 +250,13 @@ impl WireContent {
         let text = held.get(form.len()..).unwrap_or_default();
         match (self.parts, self.others) {
             (0, _) => _ = json.literal(mark),
-            // The part holds the string with its quotes, and ends with a brace.
+            // The part contains the string with its quotes, and ends with a brace.
             (1, 0) if mark.is_empty() => {
                 json.values(held.get(form.len() - 1..held.len() - 1).unwrap_or_default());
             }
             (1, 0) => {
                 json.open_string().piece(&Str::escaped(mark));
-                // The quote and the brace at the end are those of the part.
+                // The quote and the brace at the end belong to the part.
                 json.bytes(text.strip_suffix(b"\"}").unwrap_or(text));
                 json.close_string();
             }
@@ -270,8 +271,8 @@ impl WireContent {
         self.clear();
     }
 
-    /// Writes the content, which has ended and is nothing but texts, as one string with a line for each, and forgets it;
-    /// returns how many there were.
+    /// Writes the ended content, which consists of texts only, as one string with a line per text, and resets it;
+    /// returns the number of texts.
     pub(crate) fn write_lines(&mut self, json: &mut JsonWriter<'_>) -> u32 {
         let texts = self.parts;
         if texts <= 1 {
@@ -279,7 +280,7 @@ impl WireContent {
             return texts;
         }
         let form = self.form.head;
-        // An unescaped quote and a brace stand in no text.
+        // An unescaped quote followed by a brace cannot occur inside a text.
         let between = format!("\"}},{form}");
         let held = self.held.bytes().get(form.len()..).unwrap_or_default();
         let mut rest = held.strip_suffix(b"\"}").unwrap_or(held);
@@ -295,7 +296,7 @@ impl WireContent {
         texts
     }
 
-    /// Writes the parts of the content, which has ended, into a list that is already open, and forgets them.
+    /// Writes the parts of the ended content into an open list, and resets the content.
     pub(crate) fn write_parts(&mut self, json: &mut JsonWriter<'_>) {
         if self.parts > 0 {
             json.values(self.held.bytes());
@@ -310,7 +311,7 @@ impl WireContent {
     }
 }
 
-/// Whether a text is nothing but space.
+/// Whether a text consists of whitespace only.
 pub(crate) fn is_blank(text: &Str<'_>) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     !text.as_escaped().bytes().next().is_some_and(plain) && text.decode().trim().is_empty()

@@ -1,4 +1,4 @@
-//! Lists of models, and how many tokens a request has: small documents that every API has in words of its own.
+//! Lists of models, and token counts of requests: small documents that every API has under its own names.
 
 use crate::error::Code;
 use crate::json::{JsonWriter, Str};
@@ -8,23 +8,23 @@ use crate::pipe::{Doc, Events, Reader, Target, Writer};
 use crate::tape::{Kind, Val};
 use crate::wire::note_blanks;
 
-/// A dialect's words for a list of models.
+/// A dialect's member names for a list of models.
 pub(crate) struct ListWords {
     /// The member that holds the models.
     pub(crate) list: &'static str,
-    /// Before an id.
+    /// The prefix of an id.
     pub(crate) id_prefix: &'static str,
     /// The member of a model that holds its id.
     pub(crate) id: &'static str,
-    /// The members that hold what else is known of it, the one that is written first for each field.
+    /// The members for the other fields of a model, the written member first for each field.
     pub(crate) members: &'static [(Field, &'static str)],
-    /// Members of a model that are always the same.
+    /// Constant members of a model.
     pub(crate) tags: &'static [(&'static str, &'static str)],
-    /// Members of the list that are always the same, as JSON.
+    /// Constant members of the list, as JSON.
     pub(crate) around: &'static str,
-    /// Whether times are seconds and not texts.
+    /// Whether times are in seconds and not strings.
     pub(crate) time_in_seconds: bool,
-    /// What is written for fields that clients want and the source does not say, as JSON.
+    /// Default values, as JSON, for fields that clients expect and the source lacks.
     pub(crate) otherwise: &'static [(Field, &'static str)],
 }
 
@@ -39,7 +39,7 @@ impl Reader for ModelListReader {
         };
         note_blanks(doc.root);
         for (name, value) in doc.root.members().filter(|(name, _)| !name.is(words.list)) {
-            // Where it begins and ends, and whether there is more.
+            // Only the tag is claimed; pagination members (first id, last id, whether there is more) are left over.
             if name.is("object") && value.is("list") {
                 value.note(Field::Structure);
             }
@@ -58,7 +58,7 @@ impl Reader for ModelListReader {
             for (name, word) in words.tags {
                 model.get(name).filter(|tag| tag.is(word)).map(|tag| tag.note(Field::Structure));
             }
-            // What is said without its beginning stays where it is.
+            // An id with a prefix is only noted: the frame keeps the full id.
             let id = model.get(words.id).and_then(|id| {
                 if words.id_prefix.is_empty() {
                     id.take_text(Field::ModelId)
@@ -104,7 +104,7 @@ impl ModelListWriter {
         }
     }
 
-    /// Writes a member, or gives it up if the dialect has none.
+    /// Writes a member; returns whether the dialect has one for the field.
     fn member(&self, field: Field, write: impl FnOnce(&mut JsonWriter<'_>), out: &mut Target<'_>) -> bool {
         let Some((_, name)) = self.words.members.iter().find(|(known, _)| *known == field) else {
             return false;
@@ -172,7 +172,7 @@ impl Writer for ModelListWriter {
     }
 }
 
-/// What a list of models says.
+/// The support table of a list of models.
 pub(crate) const fn says_of_models(field: Field) -> Says {
     match field {
         Field::Structure | Field::Padding | Field::ModelId => Says::Exactly,
@@ -186,7 +186,7 @@ pub(crate) const fn says_of_models(field: Field) -> Says {
     }
 }
 
-/// What a count of tokens says.
+/// The support table of a token count.
 pub(crate) const fn says_of_count(field: Field) -> Says {
     match field {
         Field::Structure | Field::Padding => Says::Exactly,
@@ -195,15 +195,15 @@ pub(crate) const fn says_of_count(field: Field) -> Says {
     }
 }
 
-/// A dialect's words for how many tokens a request has: the way to the number, and what stands beside it, as JSON.
+/// A dialect's form of a token count: the path to the number, and the JSON beside it.
 pub(crate) struct CountWords {
     pub(crate) path: &'static [&'static str],
-    /// The count of those that a cache holds, beside the number.
+    /// The member for the count of cached tokens, beside the number.
     pub(crate) cached: Option<&'static str>,
     pub(crate) around: &'static str,
 }
 
-/// Reads how many tokens a request has.
+/// Reads the token count of a request.
 pub(crate) struct CountReader(pub(crate) &'static CountWords);
 
 impl Reader for CountReader {
@@ -222,14 +222,14 @@ impl Reader for CountReader {
 }
 
 impl CountReader {
-    /// The object that holds the number, and the number's name in it.
+    /// The object with the number, and the number's member name.
     fn place<'t>(&self, root: Val<'t>) -> (Option<Val<'t>>, &'static str) {
         let (name, way) = self.0.path.split_last().unwrap_or((&"", &[]));
         (way.iter().try_fold(root, |holder, name| holder.get(name)), name)
     }
 }
 
-/// Writes how many tokens a request has.
+/// Writes the token count of a request.
 pub(crate) struct CountWriter {
     words: &'static CountWords,
     written: bool,

@@ -1,15 +1,16 @@
-//! Addresses that hold their own bytes: `data:image/png;base64,…`.
+//! Data URLs: `data:image/png;base64,…`.
 
 use crate::json::{JsonWriter, Str, from_base64};
 use crate::model::{Media, MediaSource};
 
-/// The media that such an address holds, cut where it stands; `None` for any other address.
+/// The media in a data URL, borrowed from it; `None` for any other URL.
 pub(crate) fn from_data_url(escaped: &str) -> Option<Media<'_>> {
     let (media_type, data) = escaped.strip_prefix("data:")?.split_once(";base64,")?;
     Some(Media::new(Some(Str::escaped(media_type)), MediaSource::Base64(Str::escaped(data))))
 }
 
-/// A media type as every API spells it: in small letters, without parameters, and pictures by their proper name.
+/// A media type in canonical spelling: lower case, without parameters, and with the registered name of image and audio
+/// types.
 pub(crate) fn tidy_type(media_type: &Str<'_>) -> Option<Str<'static>> {
     let plain = media_type.decode();
     let bare = plain.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -23,7 +24,7 @@ pub(crate) fn tidy_type(media_type: &Str<'_>) -> Option<Str<'static>> {
     (tidy != plain).then(|| Str::from_plain(tidy))
 }
 
-/// The type of media that says none, by its first bytes.
+/// The type of media without a declared type, by their first bytes.
 pub(crate) fn type_of_bytes(base64: &Str<'_>) -> Option<&'static str> {
     let known = [
         ("iVBORw0KGgo", "image/png"),
@@ -35,8 +36,8 @@ pub(crate) fn type_of_bytes(base64: &Str<'_>) -> Option<&'static str> {
     known.into_iter().find(|(begin, _)| base64.as_escaped().starts_with(begin)).map(|(_, kind)| kind)
 }
 
-/// Base64 in the alphabet that every API takes: Google's own clients send the one for addresses, which others
-/// refuse, and leave out what fills it up.
+/// Base64 in the standard alphabet with padding, which every API accepts: Google's own clients send the URL-safe
+/// alphabet without padding, which other APIs refuse.
 pub(crate) fn standard_base64<'s>(data: &'s Str<'_>) -> Str<'s> {
     let escaped = data.as_escaped();
     if escaped.len().is_multiple_of(4) && !escaped.contains(['-', '_', '\\']) {
@@ -48,7 +49,7 @@ pub(crate) fn standard_base64<'s>(data: &'s Str<'_>) -> Str<'s> {
     Str::from_plain(&standard)
 }
 
-/// The same media with their bytes in that alphabet, if they are in another.
+/// The same media with bytes in the standard alphabet, if they use a different alphabet.
 pub(crate) fn with_standard_bytes<'m>(media: &'m Media<'_>) -> Option<Media<'m>> {
     let MediaSource::Base64(data) = &media.source else { return None };
     let standard = standard_base64(data);
@@ -56,7 +57,7 @@ pub(crate) fn with_standard_bytes<'m>(media: &'m Media<'_>) -> Option<Media<'m>>
     (!is_same).then(|| Media { source: MediaSource::Base64(standard), ..media.clone() })
 }
 
-/// The same document as text, if its bytes are that.
+/// The same document as text, if its bytes are UTF-8 text.
 pub(crate) fn as_text<'m>(media: &'m Media<'_>) -> Option<Media<'m>> {
     let MediaSource::Base64(data) = &media.source else { return None };
     let media_type = media.media_type.as_ref()?.decode();
@@ -67,7 +68,7 @@ pub(crate) fn as_text<'m>(media: &'m Media<'_>) -> Option<Media<'m>> {
     Some(Media { source: MediaSource::Text(Str::from_plain(&text)), ..media.clone() })
 }
 
-/// What a document without a name is called: the API tells its type by the ending.
+/// The file name for a document without a name: the API derives the type from the extension.
 pub(crate) fn usual_name(media_type: Option<&str>) -> &'static str {
     const NAMES: [(&str, &str); 7] = [
         ("text/plain", "document.txt"),
@@ -83,13 +84,13 @@ pub(crate) fn usual_name(media_type: Option<&str>) -> &'static str {
     known.map_or(if is_text { "document.txt" } else { "document.pdf" }, |(_, name)| name)
 }
 
-/// Writes such an address.
+/// Writes a data URL.
 pub(crate) fn write_data_url(media_type: &Str<'_>, data: &Str<'_>, json: &mut JsonWriter<'_>) {
     json.open_string().piece(&Str::escaped("data:")).piece(media_type);
     json.piece(&Str::escaped(";base64,")).piece(data).close_string();
 }
 
-/// The pieces of the address of media: where they are, or one that holds them. Media without a type are taken for a PNG.
+/// The pieces of a URL for the media: the media's own URL, or a data URL. Media without a type are taken for a PNG.
 pub(crate) fn address_of<'m>(media: &'m Media<'_>) -> Vec<Str<'m>> {
     match &media.source {
         MediaSource::Base64(data) => {

@@ -1,5 +1,5 @@
-//! What the wire dialects share. Nothing here knows a vendor's words, but for the text part, which happens to look the
-//! same everywhere.
+//! Shared parts of the wire dialects. Nothing here contains a vendor's words, except the text part, which is the same
+//! in all dialects.
 //!
 //! ```text
 //! request    settings, then turns: which item goes where; a RequestForm writes it down
@@ -43,14 +43,14 @@ pub(crate) use arguments::is_object;
 use crate::model::Field;
 use crate::tape::{Kind, Val};
 
-/// Members that are `null` or an empty list say nothing: they are understood, whatever their name.
+/// Members that are `null` or an empty list carry no information: they are noted as structure, under any name.
 pub(crate) fn note_blanks(object: Val<'_>) {
     for value in object.member_values().filter(|value| is_blank(*value)) {
         value.note(Field::Structure);
     }
 }
 
-/// Whether this is `null` or an empty list.
+/// Whether the value is `null` or an empty list.
 pub(crate) fn is_blank(value: Val<'_>) -> bool {
     match value.kind() {
         Kind::Null => true,
@@ -59,10 +59,10 @@ pub(crate) fn is_blank(value: Val<'_>) -> bool {
     }
 }
 
-/// The messages of what may be a request of an API that talks in messages.
+/// The messages of a document that may be a request of a message-based API.
 pub(crate) fn conversation(doc: Val<'_>) -> Option<Val<'_>> {
     const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
-    // What has a name of its own, or tells of a session, is a log that looks like a request.
+    // A document with an id of its own, or with session members, is a log that looks like a request.
     const OF_LOGS: [&str; 7] = ["id", "uuid", "info", "meta", "sessionId", "sessionID", "projectHash"];
     let messages = doc.get("messages").filter(|messages| messages.kind() == Kind::Array)?;
     let is_said = |message: Val<'_>| ROLES.contains(&message.str_or_empty("role"));
@@ -71,7 +71,7 @@ pub(crate) fn conversation(doc: Val<'_>) -> Option<Val<'_>> {
     (speaks && OF_LOGS.iter().all(|name| doc.get(name).is_none())).then_some(messages)
 }
 
-/// Notes a member that says only what the values beside it are, if it has the expected value; any other stays where it is.
+/// Notes a tag that only describes the values beside it, if it has an expected value; any other value stays unclaimed.
 pub(crate) fn note_tag(object: Val<'_>, name: &str, expected: &[&str]) {
     if let Some(tag) = object.get(name).filter(|tag| expected.iter().any(|word| tag.is(word))) {
         tag.note(Field::Structure);

@@ -1,5 +1,6 @@
-//! In which words a dialect says what backends and clients take: one static per use of a dialect, so that a flavour of
-//! it is another static. What depends on the server and the model is data ([`super::backends`]).
+//! Profiles: the words of a dialect for the capabilities of backends and clients. Each use of a dialect is one static,
+//! so a flavour of a dialect is a further static. Capabilities that depend on the server and the model are data
+//! ([`super::backends`]).
 
 use super::backends::{Backend, NameRule};
 use super::content::TextForm;
@@ -9,119 +10,119 @@ use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Opaque, SaysTable, Service, Tool};
 
-/// What a backend or a client takes.
+/// The profile of a backend or a client.
 pub(crate) struct Profile {
-    /// The vendor of the dialect, for requests that name no other backend.
+    /// The vendor of the dialect, for requests without a named backend.
     pub(crate) vendor: &'static Backend,
-    /// What is said there.
+    /// The support table.
     pub(crate) says: SaysTable,
-    /// Settings that are one value.
+    /// Settings that are a single value.
     pub(crate) settings: &'static [Setting],
-    /// Marks for the cache.
+    /// The words for cache marks.
     pub(crate) cache: &'static CacheWords,
-    /// Why an answer stopped.
+    /// The words for stop reasons.
     pub(crate) stops: &'static StopWords,
-    /// Ids of calls in an answer; those of a request depend on the backend.
+    /// The rule for call ids in an answer; the rule for requests depends on the backend.
     pub(crate) answer_ids: NameRule,
-    /// Signatures and encrypted state.
+    /// The policy for signatures and encrypted state.
     pub(crate) opaque: OpaquePolicy,
-    /// A text by which the model declines.
+    /// The place of refusals.
     pub(crate) refusals: Refusals,
-    /// Arguments of calls.
+    /// The form of call arguments.
     pub(crate) arguments: ArgumentForm,
-    /// Calls with plain text.
+    /// Support for calls with plain text.
     pub(crate) free_text: FreeText,
-    /// Texts that are parts.
+    /// The form of text parts.
     pub(crate) texts: TextForm,
-    /// Whether documents that are text have a place of their own; where not, they are written as text.
+    /// Whether text documents have a part type of their own; if not, they are written as text.
     pub(crate) text_documents: bool,
     /// Whether a system message is a turn of the conversation.
     pub(crate) system_is_turn: bool,
-    /// Whether tools have groups; where they have none, the group is put before the name.
+    /// Whether tools have groups; if not, the group is prefixed to the name.
     pub(crate) groups: bool,
-    /// What can be marked for the cache.
+    /// The content that can carry a cache mark.
     pub(crate) marks: Marks,
     /// The vendor's own tools.
     pub(crate) own_tools: &'static [OwnTool],
 }
 
-/// A tool that the vendor trained or runs itself.
+/// A tool that the vendor trained or runs.
 #[derive(Debug)]
 pub(crate) struct OwnTool {
-    /// Its type, or how that begins if this ends with an underscore; a `#` at the end is a date of eight digits.
+    /// The tool's type, or its prefix if it ends with an underscore; a `#` at the end is a date of eight digits.
     pub(crate) begins: &'static str,
-    /// Who runs it.
+    /// The executor of the tool.
     pub(crate) kind: CallKind,
-    /// What it is for.
+    /// The purpose of the tool.
     pub(crate) service: Option<Service>,
-    /// The type and the name it gets in place of another vendor's tool for the same.
+    /// The type and name used in place of another vendor's tool with the same purpose.
     pub(crate) stands_in: Option<(&'static str, &'static str)>,
 }
 
-/// What to do with signatures and encrypted state.
+/// The policy for signatures and encrypted state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OpaquePolicy {
-    /// To a client, which will send it back: whoever issued it.
+    /// For a client, which will send the state back: state of any issuer is written.
     Carry,
-    /// To a backend: only what that issuer made itself.
+    /// For a backend: only state of the backend's own issuer is written.
     Withhold {
-        /// The issuer behind the backend, if it issues any.
+        /// The issuer behind the backend, if the backend issues state.
         unless: Option<&'static str>,
     },
 }
 
-/// Where a refusal goes.
+/// The place of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusals {
-    /// It has a place of its own.
+    /// In a member or part of its own.
     Apart,
-    /// It is text like any other.
+    /// In an ordinary text.
     AsText,
 }
 
-/// How arguments are written.
+/// The form of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentForm {
-    /// As JSON inside a string, which clients parse: it is never empty.
+    /// JSON inside a string, which clients parse: it is never empty.
     Text,
-    /// As an object.
+    /// An object.
     Object,
 }
 
-/// Whether calls can have plain text.
+/// Support for calls with plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FreeText {
-    /// They can.
+    /// Calls can have plain text.
     Native,
-    /// It becomes the member `input` of an object.
+    /// The plain text becomes the member `input` of an object.
     Wrapped,
 }
 
-/// What to do with a text of nothing but space.
+/// The handling of a text of whitespace only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum BlankText {
-    /// Write it.
+    /// The text is written.
     #[default]
     Take,
-    /// The target refuses it.
+    /// The target refuses the text.
     Refuse,
 }
 
-/// What can be marked for the cache, each with all before it.
+/// The content that can carry a cache mark, each variant including those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Marks {
-    /// Nothing.
+    /// No content.
     Nothing,
-    /// What users and tools say.
+    /// Content of users and tools.
     Input,
     /// The assistant's texts.
     Texts,
-    /// Its calls.
+    /// The assistant's calls.
     TextsAndCalls,
 }
 
 impl Profile {
-    /// Whether state that only its issuer can read may go there.
+    /// Whether the target accepts the opaque state.
     pub(crate) fn takes_opaque(&self, opaque: &Opaque<'_>) -> Result<(), Reason> {
         match self.opaque {
             OpaquePolicy::Carry => Ok(()),
@@ -130,7 +131,7 @@ impl Profile {
         }
     }
 
-    /// Whether a tool may be offered there: one that the client runs and can be described, or one of the target's own.
+    /// Whether the target can offer the tool: a described tool that the client runs, or one of the target's own tools.
     pub(crate) fn offers(&self, tool: &Tool<'_>) -> bool {
         match &tool.vendor_type {
             Some(vendor_type) => {
@@ -140,7 +141,7 @@ impl Profile {
         }
     }
 
-    /// The tool of that type, if it is one of the target's own.
+    /// The target's own tool with the given type, if any.
     pub(crate) fn own_type(&self, vendor_type: &Str<'_>) -> Option<&'static OwnTool> {
         let word = vendor_type.as_escaped();
         let is = |begins: &str| match begins.strip_suffix('#') {
@@ -152,14 +153,14 @@ impl Profile {
         self.own_tools.iter().find(|own| is(own.begins))
     }
 
-    /// The type and the name of the target's own tool for the same as another vendor's.
+    /// The type and name of the target's own tool with the same purpose as another vendor's tool.
     pub(crate) fn stand_in(&self, service: Option<Service>) -> Option<(&'static str, &'static str)> {
         let same = |own: &&OwnTool| service.is_some() && own.service == service && own.stands_in.is_some();
         self.own_tools.iter().find(same)?.stands_in
     }
 
-    /// The type and the name of a vendor's tool there: its own if it is the target's, else those of the tool that stands
-    /// in for it.
+    /// The type and name of a vendor's tool on the target: unchanged for the target's own tools, else those of the
+    /// substitute.
     pub(crate) fn own_tool<'a>(&self, tool: &'a Tool<'_>) -> Option<(Str<'a>, Str<'a>)> {
         let vendor_type = tool.vendor_type.as_ref()?;
         if self.own_type(vendor_type).is_some() {
@@ -169,8 +170,8 @@ impl Profile {
     }
 }
 
-/// Only calls that the client runs have a place: the provider ran the others and keeps their state, so no one else can
-/// replay them.
+/// Only calls that the client runs are supported: the provider ran the other calls and keeps their state, so no other
+/// provider can replay them.
 pub(crate) const fn client_runs(kind: CallKind) -> Result<(), Reason> {
     match kind {
         CallKind::Function | CallKind::FreeText | CallKind::Vendor => Ok(()),

@@ -1,7 +1,7 @@
 //! A request: settings, then the turns of the conversation.
 //!
-//! [`RequestWriter`] knows which item goes where: results after their calls and before anything else, an assistant's items
-//! in one turn, no call without a result. A [`RequestForm`] writes that down.
+//! [`RequestWriter`] arranges the items: results directly after their calls, consecutive assistant items in one turn,
+//! and a result for every call. A [`RequestForm`] writes the arranged items.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -22,48 +22,48 @@ use crate::model::{
 };
 use crate::pipe::{OpenItems, Target, Writer};
 
-/// Writes a request down.
+/// A dialect's form of a request.
 pub(crate) trait RequestForm: Send {
-    /// Whether each of the assistant's messages in a row stays one, as messages of others do.
+    /// Whether consecutive assistant messages stay separate, as user messages do.
     const APART: bool = false;
-    /// Whether developers are told from the system, where the model takes that.
+    /// Whether the dialect distinguishes developer and system messages, for models that accept both.
     const DEVELOPERS: bool = false;
-    /// Whether a message of the system is one among the others, so that it is decided here where it may stand.
+    /// Whether system messages are ordinary messages, so that this module decides their position.
     const SYSTEM_IS_MESSAGE: bool = false;
 
-    /// What backends of the dialect take, in its words.
+    /// The limits and words of the dialect's backends.
     fn profile(&self) -> &'static Profile;
-    /// The words of marks for the cache, once the model is known.
+    /// The words for cache marks, once the model is known.
     fn cache(&self) -> &'static CacheWords {
         self.profile().cache
     }
-    /// Opens the request and writes its settings, for a model that takes that.
+    /// Opens the request and writes its settings, for a model with the given capabilities.
     fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>);
-    /// Where the assistant's turn says what it says.
+    /// The form for the content of the assistant's turn.
     fn assistant(&mut self) -> &mut dyn AssistantForm;
-    /// Writes the assistant's turn, which may be the last one; returns whether it said anything.
+    /// Writes the assistant's turn, possibly the last turn; returns whether it had content.
     fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool;
-    /// Adds a picture or a document to the content of a message or a result, or gives it up.
+    /// Adds an image or a document to the content of a message or a result, or books it as lost.
     fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>);
-    /// Adds a JSON value to the content of a message or a result, where it has no place as its text.
+    /// Adds a JSON value to the content of a message or a result, in dialects without a JSON part.
     fn json(&mut self, delta: &Delta<'_>, json: &Raw<'_>, content: &mut WireContent, out: &mut Target<'_>) {
         out.ledger.note("JSON content written as text");
         content.text(delta.item, delta.part, &Str::plain(json.as_str()), out);
     }
-    /// A message of the user or the system is complete. Calls may still wait for their results.
+    /// Writes a complete message of the user or the system. Calls may still wait for their results.
     fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
-    /// The result of the call of that id, escaped.
+    /// Writes the result of the call with the given escaped id.
     fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>);
-    /// Every call has its result, and the next turn is that speaker's.
+    /// Called when every call has its result, with the speaker of the next turn.
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>);
-    /// There are no more items.
+    /// Called after the last item.
     fn end(&mut self, out: &mut Target<'_>);
 }
 
 /// Media as a part of an item.
 pub(crate) struct PlacedMedia<'a> {
     pub(crate) of: Of,
-    /// The id of the call, if this is part of its result.
+    /// The id of the call, if the media are part of a result.
     pub(crate) call: &'a str,
     pub(crate) delta: &'a Delta<'a>,
     pub(crate) media: &'a Media<'a>,
@@ -72,16 +72,16 @@ pub(crate) struct PlacedMedia<'a> {
 /// A message of the user or the system.
 pub(crate) struct GatheredMessage<'a> {
     pub(crate) author: Author,
-    /// The name of its author is given up already.
+    /// The loss of the author's role is already booked.
     pub(crate) narrowed: bool,
     pub(crate) content: &'a mut WireContent,
-    /// Calls waited for their results when it began.
+    /// Calls waited for their results when the message began.
     pub(crate) waited: bool,
-    /// They still do.
+    /// Calls still wait for their results.
     pub(crate) waits: bool,
 }
 
-/// Writes a request. Items of a source without settings (a log) get empty ones.
+/// Writes a request. A source without settings (a log) gets empty settings.
 pub(crate) struct RequestWriter<T> {
     form: T,
     profile: &'static Profile,
@@ -91,22 +91,22 @@ pub(crate) struct RequestWriter<T> {
     begun: bool,
     assistant: AssistantWriter,
     turn: AssistantTurn,
-    /// What the message that is open says.
+    /// The content of the open message.
     said: WireContent,
-    /// The result that is open: the id of its call, and what it says.
+    /// The open result: the call id and the content.
     result_of: String,
     result: WireContent,
     pairs: Pairing,
-    /// The keys of the ids of all calls so far, and what those that had the id of another are called instead.
+    /// The keys of all call ids so far, and the new ids of calls with a duplicate id.
     call_ids: BTreeSet<u128>,
     renamed: HashMap<String, VecDeque<String>>,
-    /// How many more marks for the cache the target takes.
+    /// The number of further cache marks the target accepts.
     marks_left: usize,
-    /// Who spoke last.
+    /// The last speaker.
     last: Speaker,
-    /// What stands before the next message.
+    /// The turn before the next message.
     before: TurnBefore,
-    /// What the system says first, where that is one message.
+    /// The leading system messages, in dialects that require a single one.
     lead: WireContent,
     lead_author: Author,
     /// A message waits until all calls have their results.
@@ -114,28 +114,28 @@ pub(crate) struct RequestWriter<T> {
     open: OpenItems<Destination>,
 }
 
-/// The assistant's turn, as it is gathered.
+/// The state of the assistant's turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AssistantTurn {
-    /// There is none.
+    /// No turn is open.
     Closed,
-    /// It has no message yet.
+    /// The turn has no message yet.
     Open,
-    /// It has one.
+    /// The turn has a message.
     Spoken,
 }
 
-/// What stands before a message.
+/// The turn before a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TurnBefore {
-    /// Nothing but what the system says.
+    /// No turn, or only system messages.
     Nothing,
     User,
     Results,
     Assistant,
 }
 
-/// What whoever sends the request on wants of it.
+/// Changes to the request wanted by the caller.
 #[derive(Default)]
 struct Errand {
     model: Option<String>,
@@ -143,7 +143,7 @@ struct Errand {
 }
 
 impl Errand {
-    /// The request as it is wanted, if that differs.
+    /// The changed request, if there are changes.
     fn apply<'a>(&self, request: &Request<'a>, out: &mut Target<'_>) -> Option<Request<'a>> {
         let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
         let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most));
@@ -152,7 +152,7 @@ impl Errand {
         }
         let mut changed = request.clone();
         if let Some(model) = &self.model {
-            // An override is asked for: the value is replaced, and nothing is lost.
+            // The caller asked for the override: the value is replaced, and no loss is booked.
             out.ledger.note("another model is asked for than the source names, as the caller wants");
             changed.model = Some(Str::from_plain(model));
         }
@@ -164,13 +164,13 @@ impl Errand {
     }
 }
 
-/// What the user says in a conversation in which nobody says anything: no API takes one.
+/// The user message for an empty conversation, which no API accepts.
 const NO_MESSAGE: &str = "(no message)";
-/// What the user says after an answer that was begun, to models that do not go on with it by themselves.
+/// The user message after a partial answer, for models that cannot continue a prefilled answer.
 const GO_ON: &str = "Continue.";
 
 impl<T: RequestForm> RequestWriter<T> {
-    /// Writes for the backend of the options, or the vendor of the dialect.
+    /// Writes for the backend in the options, or for the vendor of the dialect.
     pub(crate) fn new(form: T, options: &Options) -> Self {
         let profile = form.profile();
         let backend = options.backend.unwrap_or(profile.vendor);
@@ -232,7 +232,7 @@ impl<T: RequestForm> RequestWriter<T> {
             }
             ItemKind::Reasoning | ItemKind::ToolCall(_) => Destination::Assistant,
             ItemKind::ToolResult(_) => Destination::Result,
-            // It has no place and does not come.
+            // Notices have no place in a request and are filtered out before.
             ItemKind::Notice(_) => return,
         };
         if !matches!(to, Destination::System { .. }) {
@@ -257,7 +257,7 @@ impl<T: RequestForm> RequestWriter<T> {
             if !self.said.is_empty() || self.deferred {
                 out.ledger.note("what the user said before the results of calls moved after them");
             }
-            // Nearly every result is that of the first call that waits.
+            // Nearly every result belongs to the first waiting call.
             let id = match call_id {
                 Some(id) if self.pairs.is_first(id) => Some(id.reborrow()),
                 Some(id) => Some(self.result_id(id).into_owned()),
@@ -277,10 +277,10 @@ impl<T: RequestForm> RequestWriter<T> {
         self.open.insert(*id, to);
     }
 
-    /// A call begins. APIs want every id once: a call that has the id of an earlier one gets another, and so does its
+    /// Starts a call. APIs require unique ids: a call with the id of an earlier call gets a new id, and so does its
     /// result.
     fn call(&mut self, head: &ItemHead<'_>, call: &ToolCall<'_>, event: &Event<'_>, out: &mut Target<'_>) {
-        // What the backend issued goes back as it was.
+        // An id that the backend issued goes back unchanged.
         let issued = call.call_id.as_ref().map(aliases::issued);
         let restored = issued.as_ref().filter(|issued| call.call_id.as_ref() != Some(issued)).map(|issued| {
             let call = ToolCall { call_id: Some(issued.reborrow()), ..call.clone() };
@@ -303,7 +303,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.assistant.event(&Event::ItemStarted(head), self.form.assistant(), out);
     }
 
-    /// Whether no call had that id before; this one has it.
+    /// Whether no earlier call has the id; records the id.
     fn is_new(&mut self, id: &Str<'_>) -> bool {
         self.call_ids.insert(text_key(id.as_escaped()))
     }
@@ -415,8 +415,9 @@ impl<T: RequestForm> RequestWriter<T> {
         self.said.clear();
     }
 
-    /// Whose message it is that the system says: the system's where the server takes that, else the user's, marked, where
-    /// it stood. What it says first may have to be one message, which then waits for more of it.
+    /// The author of a system message in the output: the system if the server accepts the position, else the user,
+    /// with a mark and at the same position. Leading system messages may have to be a single message, which then waits
+    /// for more content.
     fn place_system(&mut self, author: Author, narrowed: bool, out: &mut Target<'_>) -> Option<Author> {
         let before = if self.pairs.is_waiting() { TurnBefore::Results } else { self.before };
         match (self.takes.system, before) {
@@ -451,7 +452,7 @@ impl<T: RequestForm> RequestWriter<T> {
         Some(Author::User)
     }
 
-    /// The system has said what it says first.
+    /// Writes the leading system message.
     fn end_lead(&mut self, out: &mut Target<'_>) {
         if !self.lead.is_empty() {
             let (author, content) = (self.lead_author, &mut self.lead);
@@ -474,7 +475,7 @@ impl<T: RequestForm> RequestWriter<T> {
             return;
         }
         self.assistant.close(self.form.assistant(), out);
-        // What goes on from its calls is their results.
+        // With open calls, the turn continues with their results.
         let is_prefill = is_last && !self.pairs.is_waiting();
         if self.form.end_assistant(is_prefill && self.takes.prefill, out) {
             self.last = if is_prefill { Speaker::Assistant } else { Speaker::User };
@@ -486,7 +487,7 @@ impl<T: RequestForm> RequestWriter<T> {
         }
     }
 
-    /// Before the next turn, each call that got no result gets one that says so.
+    /// Before the next turn, adds a placeholder result for each call without a result.
     fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
         while let Some(id) = self.pairs.next() {
             out.ledger.note("call without a result got one that says so");
@@ -499,7 +500,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.form.settle(next, out);
     }
 
-    /// Says something that the user did not.
+    /// Writes a made-up user message.
     fn say_for_user(&mut self, text: &'static str, out: &mut Target<'_>) {
         let mut content = WireContent::new(self.profile.texts);
         content.text(ItemId(0), 0, &Str::escaped(text), out);
@@ -510,15 +511,15 @@ impl<T: RequestForm> RequestWriter<T> {
         self.form.message(message, out);
     }
 
-    /// The id of a call as its result names it.
+    /// The id of a call in the target, from the id in its result.
     fn result_id<'a>(&mut self, id: &'a Str<'_>) -> Str<'a> {
-        // Those that wait are ids that the target takes.
+        // Ids of waiting calls are already in the target's form.
         if self.pairs.is_first(id) {
             return id.reborrow();
         }
         let issued = aliases::issued(id).into_owned();
         let id = aliases::call_id(Some(&issued), self.takes.call_ids, None, ItemId(0)).into_owned();
-        // The first call of an id kept it; the results of the others come in the order of the calls.
+        // The first call with an id keeps it; results of the other calls follow in the order of the calls.
         if !self.renamed.is_empty()
             && !self.pairs.expects(Some(&id))
             && let Some(new) = self.renamed.get(id.as_escaped()).and_then(|new| new.front())
@@ -532,7 +533,7 @@ impl<T: RequestForm> RequestWriter<T> {
 impl<T: RequestForm> Writer for RequestWriter<T> {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         match &head.kind {
-            // A request repeats one answer of several.
+            // A request contains only the first of several answers.
             _ if head.answer.is_some_and(|answer| answer > 0) => Err(Reason::NoSlot),
             ItemKind::Message | ItemKind::Reasoning => Ok(()),
             ItemKind::ToolCall(call) => client_runs(call.kind),
@@ -540,7 +541,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
                 let around = head.within.and_then(|message| self.open.get(message)).copied();
                 let id = result.call_id.as_ref().map(|id| self.result_id(id));
                 match around {
-                    // A result that the provider itself produced, inside its answer.
+                    // A result inside an answer was produced by the provider itself.
                     Some(Destination::Assistant) => Err(Reason::NoSlot),
                     _ if self.pairs.expects(id.as_ref()) => Ok(()),
                     _ => Err(Reason::Refused),
@@ -553,7 +554,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
     fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
         match event {
             Event::Request(request) if !self.begun => self.begin(request, out),
-            // One call of a model has one set of settings, and they come first.
+            // A model call has one set of settings, and they come first.
             Event::Request(_) => out.lose_event(Of::Message, event, Reason::Refused),
             Event::ItemStarted(head) => {
                 if !self.begun {
@@ -566,7 +567,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
                 lose_status(tail, out);
                 self.completed(tail, event, out);
             }
-            // A request says nothing of these, as its table declares.
+            // Requests have no place for these events, as their support table declares.
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
             | Event::SessionEnded(_)
@@ -608,7 +609,7 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
     }
 }
 
-/// Writes a document that is text as text, with what is said about it before it.
+/// Writes a text document as text, preceded by its name and context.
 fn write_document(
     (item, part): (ItemId, u32),
     media: &Media<'_>,
@@ -632,7 +633,7 @@ fn write_document(
     content.text(item, part, source.text(), out);
 }
 
-/// The same media with a type that APIs know, if they have another.
+/// The same media with a media type that APIs accept, if theirs differs.
 fn with_known_type<'m>(media: &'m Media<'_>, out: &mut Target<'_>) -> Option<Media<'m>> {
     let known = match (&media.media_type, &media.source) {
         (Some(media_type), _) => {
@@ -651,21 +652,21 @@ fn with_known_type<'m>(media: &'m Media<'_>, out: &mut Target<'_>) -> Option<Med
     Some(Media { media_type: Some(known), ..media.clone() })
 }
 
-/// Whether the backend takes such media.
+/// Whether the backend accepts the media.
 fn takes_media(media: &Media<'_>, takes: &Capabilities) -> Result<(), Reason> {
     let known = media.media_type.as_ref().map(Str::decode);
-    // An address without a type is a picture's.
+    // A URL without a type is taken for an image.
     let kind = known.as_deref().unwrap_or("image/");
     let takes = match &media.source {
         MediaSource::Url(_) => takes.media.takes_address(kind),
         MediaSource::Base64(_) => takes.media.takes(kind),
-        // Text is text, and whether a file is its own, a dialect knows.
+        // Text is always accepted; the dialect decides whether a file id is its own.
         MediaSource::Text(_) | MediaSource::File(_) => true,
     };
     if takes { Ok(()) } else { Err(Reason::Refused) }
 }
 
-/// Books the end of an item where no word says how it ended: only a call that is cut off shows it.
+/// Books the status of an item, which has no member on the wire: only an interrupted call is visible.
 pub(super) fn lose_status(tail: &ItemTail<'_>, out: &mut Target<'_>) {
     let ItemTail { status, native_status, .. } = tail;
     out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);

@@ -1,11 +1,12 @@
-//! What requests and answers of every wire dialect say because the kit writes it: a dialect's own table names what it
-//! says itself and leaves the rest to these, by the patterns `kit_in_request` and `kit_in_answer`.
+//! Support for the fields that the shared writers write for requests and answers of every wire dialect: a dialect's own
+//! table lists the fields it writes itself and leaves the other fields to these tables, with the patterns
+//! `kit_in_request` and `kit_in_answer`.
 
 use crate::ledger::Reason;
 use crate::model::{Field, Says};
 
-/// What both say alike. No word on the wire is about sessions, what an agent asks a person, or notices; and messages have
-/// no id, time, parent or model of their own.
+/// Fields with the same support in requests and answers. No wire dialect has members for sessions, oversight or
+/// notices; and messages have no id, time, parent or model of their own.
 macro_rules! kit_in_both {
     () => {
         crate::model::Field::Structure
@@ -36,7 +37,7 @@ macro_rules! kit_in_both {
 }
 pub(crate) use kit_in_both;
 
-/// What a request says as [`in_request`] has it.
+/// Fields whose support in a request is that of [`in_request`].
 macro_rules! kit_in_request {
     () => {
         crate::wire::says::kit_in_both!()
@@ -58,7 +59,7 @@ macro_rules! kit_in_request {
 }
 pub(crate) use kit_in_request;
 
-/// What an answer says as [`in_answer`] has it.
+/// Fields whose support in an answer is that of [`in_answer`].
 macro_rules! kit_in_answer {
     () => {
         crate::wire::says::kit_in_both!()
@@ -74,7 +75,7 @@ macro_rules! kit_in_answer {
 }
 pub(crate) use kit_in_answer;
 
-/// A request.
+/// The support of requests.
 pub(crate) const fn in_request(field: Field) -> Says {
     match field {
         Field::ItemAuthor => Says::Less(
@@ -88,13 +89,13 @@ pub(crate) const fn in_request(field: Field) -> Says {
         Field::ResultJson => {
             Says::Less("written as text; results without a call, and of tools that a provider runs, are lost")
         }
-        // The call has the name.
+        // The call holds the name.
         Field::ResultName => Says::No(Reason::Redundant),
         other => in_both(other),
     }
 }
 
-/// An answer, whole or as a stream.
+/// The support of answers, whole or streamed.
 pub(crate) const fn in_answer(field: Field) -> Says {
     match field {
         Field::ItemAuthor => Says::Less("only the assistant speaks"),
@@ -104,19 +105,19 @@ pub(crate) const fn in_answer(field: Field) -> Says {
     }
 }
 
-/// A count that an answer has a place for.
+/// Support for a count that an answer has a member for.
 pub(crate) const COUNTED: Says =
     Says::Less("counts that later ones replace, and those of an answer that failed");
 
-/// What a message has of the calls that the client runs.
+/// Support for call fields in a message.
 pub(crate) const CALLED: Says = Says::Less("calls of tools that a provider runs are lost");
 
-/// The same of arguments, where they must be an object.
+/// The same for arguments that must be an object.
 pub(crate) const CALLED_WITH_OBJECT: Says = Says::Less(
     "what is no JSON object becomes the member `_raw_arguments`; calls of tools that a provider runs are lost",
 );
 
-/// What a request has of the results that clients send.
+/// Support for result fields in a request.
 pub(crate) const ANSWERED: Says =
     Says::Less("results without a call, and of tools that a provider runs, are lost");
 
@@ -133,7 +134,7 @@ const fn in_both(field: Field) -> Says {
             Says::Less("put before the name; calls of tools that a provider runs are lost")
         }
         Field::MessageJson => Says::Emulated("written as text"),
-        // What is left is the other's, or nobody's on the wire.
+        // The remaining fields have a place only in the opposite direction, or nowhere on the wire.
         _ => Says::No(Reason::NoSlot),
     }
 }

@@ -1,9 +1,10 @@
-//! JSON Schemas in a form that the target takes.
+//! JSON Schemas in a form that the target accepts.
 //!
-//! A schema that fits is copied as it is. What a server would refuse is rewritten so that arguments keep their shape:
-//! choices at the root are joined into one object, strict schemas close their objects and name every property as
-//! required (one that was optional may then be `null`, and [`without_nulls`] takes that out of the arguments again),
-//! properties get types. Each change is noted, and one that loses a part of the schema's meaning is booked as a loss.
+//! A schema that fits is copied unchanged. A schema that the server would refuse is rewritten so that arguments keep
+//! their shape: choices at the root are joined into one object, strict schemas close their objects and list every
+//! property as required (an optional property then accepts `null`, and [`without_nulls`] removes those nulls from the
+//! arguments again), and properties get types. Each change is noted, and a change that loses part of the schema's
+//! meaning is booked as a loss.
 
 use super::backends::SchemaRules;
 use crate::json::{JsonWriter, Raw, Str};
@@ -30,10 +31,10 @@ pub(crate) fn write_tool_schema(
         return;
     };
     let text = schema.as_str();
-    // Nearly every schema says so first.
+    // Nearly every schema starts with its type.
     let is_plain =
         || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
-    // Every word for a choice ends so; where another one does, a closer look tells.
+    // Every keyword for a choice ends in `Of`; a different name with this ending is resolved by parsing.
     let has_choice = || memchr::memchr_iter(b'O', text.as_bytes()).any(|at| text[at..].starts_with("Of\""));
     let fits = !rules.typed && !strict && is_plain();
     if fits && !(rules.object_root && has_choice()) {
@@ -52,7 +53,7 @@ pub(crate) fn write_tool_schema(
     };
     let form = root_of(root, rules);
     if matches!(form, Root::Joined) {
-        // One object says less than a choice among several.
+        // A single object is less precise than a choice among several objects.
         out.lose_raw(Field::ToolSchema, schema, Reason::Narrowed);
     }
     let mut rewriter = SchemaRewriter {
@@ -64,7 +65,7 @@ pub(crate) fn write_tool_schema(
         ledger: out.ledger,
     };
     match form {
-        // What fits keeps its bytes: providers cache by them.
+        // A fitting schema keeps its bytes: providers use them as a cache key.
         Root::Fits if rewriter.fits(root) => _ = out.json.raw(schema),
         Root::Fits => rewriter.write(root, &mut out.json),
         Root::Untyped => {
@@ -117,7 +118,7 @@ pub(crate) fn write_answer_schema(
     }
 }
 
-/// Whether a strict schema names every property as required.
+/// Whether a schema lists every property as required.
 pub(crate) fn requires_all(schema: &Raw<'_>, tape: &mut TapeBuf) -> bool {
     tape.parse(schema.as_str(), &Limits::default()).is_ok_and(|tape| all_required(tape.root()))
 }
@@ -127,11 +128,11 @@ fn all_required(schema: Val<'_>) -> bool {
     properties.all(|(name, _)| is_required(schema, &name)) && each_schema(schema).all(all_required)
 }
 
-/// The words for a choice among schemas.
+/// The keywords for a choice among schemas.
 const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// Members that hold schemas by name.
 const BY_NAME: [&str; 5] = ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
-/// Members that hold a schema or a list of them.
+/// Members that hold a schema or a list of schemas.
 const NESTED: [&str; 11] = [
     "items",
     "prefixItems",
@@ -145,7 +146,7 @@ const NESTED: [&str; 11] = [
     "oneOf",
     "allOf",
 ];
-/// Keywords that schemas of answers do not know, where such a schema is a promise.
+/// Keywords that answer schemas do not support on servers that guarantee the schema.
 const PROMISED_BY_NOBODY: [&str; 14] = [
     "minimum",
     "maximum",
@@ -163,12 +164,12 @@ const PROMISED_BY_NOBODY: [&str; 14] = [
     "propertyNames",
 ];
 
-/// What the root of a tool's schema is.
+/// The form of the root of a tool's schema.
 enum Root {
     Fits,
-    /// It says no type.
+    /// The root has no type.
     Untyped,
-    /// It is a choice, or an object among other things.
+    /// The root is a choice, or allows other types besides an object.
     Joined,
     NoObject,
 }
@@ -185,24 +186,24 @@ fn root_of(root: Val<'_>, rules: SchemaRules) -> Root {
     }
 }
 
-/// Writes schemas anew.
+/// Rewrites schemas.
 #[expect(clippy::struct_excessive_bools, reason = "each is a change of its own")]
 struct SchemaRewriter<'l> {
-    /// Objects have no other properties than those that are named.
+    /// Objects do not accept unnamed properties.
     closes: bool,
-    /// Every property is required, and one that was not may be `null`.
+    /// Every property is required; an optional property accepts `null`.
     requires_all: bool,
     /// Every property gets a type.
     types: bool,
-    /// Keywords that the target does not know become part of the description.
+    /// Keywords that the target does not support become part of the description.
     moves_keywords: bool,
-    /// A change has lost a part of the schema's meaning.
+    /// A change lost part of the schema's meaning.
     narrowed: bool,
     ledger: &'l mut Ledger,
 }
 
 impl SchemaRewriter<'_> {
-    /// Whether a schema would be written as it is.
+    /// Whether a schema would be written unchanged.
     fn fits(&self, schema: Val<'_>) -> bool {
         let is_object = is_object(schema);
         let open = schema.get("additionalProperties").is_none_or(|other| other.bool() != Some(false));
@@ -230,7 +231,7 @@ impl SchemaRewriter<'_> {
         }
     }
 
-    /// Writes a schema that says no type, as one of an object.
+    /// Writes a schema without a type as the schema of an object.
     fn write_object(&mut self, schema: Val<'_>, json: &mut JsonWriter<'_>) {
         json.object().key("type").literal("object");
         self.write_members(schema, json);
@@ -248,7 +249,7 @@ impl SchemaRewriter<'_> {
             let word = name.as_escaped();
             match word {
                 "additionalProperties" if self.closes && is_object => {
-                    // Properties that the schema allows or describes are refused now.
+                    // Properties that the schema allows or describes are now refused.
                     if value.bool() != Some(false) {
                         self.narrowed = true;
                     }
@@ -295,7 +296,7 @@ impl SchemaRewriter<'_> {
             for (name, _) in properties() {
                 json.str(&name);
             }
-            // What is required of an object that does not describe it still is.
+            // A required name without a described property stays required.
             let required = schema.get("required").into_iter().flat_map(|list| list.elements());
             for name in required.filter_map(|name| name.str()) {
                 if !properties().any(|(known, _)| known == name) {
@@ -323,7 +324,7 @@ impl SchemaRewriter<'_> {
         match inferred_type(property).filter(|_| self.types && property.kind() == Kind::Object) {
             Some(kind) => {
                 self.ledger.note("property without a type got one");
-                // Without a hint it allowed values of every type.
+                // Without a hint the property allowed values of every type.
                 let hints = ["properties", "items", "const", "enum"];
                 self.narrowed |= !hints.iter().any(|name| property.get(name).is_some());
                 json.object().key("type").literal(kind);
@@ -337,7 +338,7 @@ impl SchemaRewriter<'_> {
         }
     }
 
-    /// Writes a description, and after it what no keyword can promise.
+    /// Writes a description, followed by the keywords the target does not support.
     fn write_description(
         &mut self,
         description: Option<Val<'_>>,
@@ -365,7 +366,7 @@ impl SchemaRewriter<'_> {
         json.close_string();
     }
 
-    /// Writes one object with the properties of a root and of all the choices in it. Those that every choice requires
+    /// Writes one object with the properties of the root and of all its choices. Properties that every choice requires
     /// are required.
     fn write_joined(&mut self, root: Val<'_>, json: &mut JsonWriter<'_>) {
         let variants = || {
@@ -429,7 +430,7 @@ impl SchemaRewriter<'_> {
         json.end_object();
     }
 
-    /// Notes that an object is closed which was not.
+    /// Notes that an open object is now closed.
     fn note_closed(&mut self, schema: Val<'_>) {
         if schema.get("additionalProperties").is_none_or(|other| other.bool() != Some(false)) {
             self.ledger.note("object of a schema closed to other properties");
@@ -437,8 +438,8 @@ impl SchemaRewriter<'_> {
     }
 }
 
-/// Writes arguments without the nulls that stand for optional properties, by the schema as the client has it; returns
-/// whether there were any.
+/// Writes arguments without the nulls for optional properties, according to the client's schema; returns whether there
+/// were any.
 pub(crate) fn without_nulls(args: Val<'_>, schema: Val<'_>, json: &mut JsonWriter<'_>) -> bool {
     let mut found = false;
     match args.kind() {
@@ -476,7 +477,7 @@ pub(crate) fn without_nulls(args: Val<'_>, schema: Val<'_>, json: &mut JsonWrite
     found
 }
 
-/// Whether a schema is one of an object.
+/// Whether the schema describes an object.
 fn is_object(schema: Val<'_>) -> bool {
     let kind = schema.get("type");
     let named = kind.is_some_and(|kind| kind.is("object") || kind.elements().any(|kind| kind.is("object")));
@@ -487,7 +488,7 @@ fn is_required(schema: Val<'_>, name: &Str<'_>) -> bool {
     schema.get("required").is_some_and(|list| list.elements().any(|known| known.str().as_ref() == Some(name)))
 }
 
-/// Whether a schema lets a value be `null`.
+/// Whether the schema accepts `null`.
 fn takes_null(schema: Val<'_>) -> bool {
     let is_null = |kind: Val<'_>| kind.is("null");
     let kind = schema.get("type");
@@ -499,7 +500,7 @@ fn takes_null(schema: Val<'_>) -> bool {
         || schema.get("enum").is_some_and(|list| list.elements().any(|value| value.is_null()))
 }
 
-/// The type of a property that says none, by what else it says.
+/// The type of a property without a type, inferred from its other keywords.
 fn inferred_type(schema: Val<'_>) -> Option<&'static str> {
     let has = |name| schema.get(name).is_some();
     if has("type") || has("$ref") || has("anyOf") || has("oneOf") || has("allOf") {
@@ -518,7 +519,7 @@ fn inferred_type(schema: Val<'_>) -> Option<&'static str> {
     })
 }
 
-/// The schemas that stand in a schema.
+/// The direct subschemas of a schema.
 fn each_schema(schema: Val<'_>) -> impl Iterator<Item = Val<'_>> {
     const HOLDERS: WantedNames<{ BY_NAME.len() + NESTED.len() }> = WantedNames::new({
         let mut words = [""; BY_NAME.len() + NESTED.len()];

@@ -1,4 +1,4 @@
-//! Settings of a request: a row per setting, read and written by the same table; and what is said about tools.
+//! Settings of a request: one table row per setting for reading and writing; and the settings of tools.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,36 +14,36 @@ use crate::tape::{Kind, Val};
 
 /// One setting of a dialect.
 pub(crate) struct Setting {
-    /// The name that is written, and others that say the same.
+    /// The name that is written, followed by synonyms.
     pub(crate) names: &'static [&'static str],
     pub(crate) field: Field,
     pub(crate) how: SettingForm,
 }
 
-/// How a setting is said.
+/// The form of a setting.
 pub(crate) enum SettingForm {
-    /// As it is.
+    /// Unchanged.
     AsIs,
-    /// A number of that range, both ends included.
+    /// A number in the range, both ends included.
     Between(f64, f64),
-    /// Pairs of texts, as far as the target takes them.
+    /// Pairs of texts, within the limits of the target.
     Pairs(PairLimits),
-    /// An id of no more characters than that.
+    /// An id with at most the given number of characters.
     ShortId(usize),
-    /// In words of the dialect, each after the model's; a word we do not know is read as it is and never written.
+    /// A word of the dialect, each after the model's word; an unknown word is read unchanged and never written.
     Words(&'static [(&'static str, &'static str)]),
-    /// In words that the dialect shares with the model; likewise.
+    /// A word that the dialect and the model share; an unknown word is read unchanged and never written.
     OwnWords(&'static [&'static str]),
 }
 
-/// How many pairs a target takes, and how long their names and values may be, in characters.
+/// The maximum number of pairs, and the maximum length of their names and values, in characters.
 pub(crate) struct PairLimits {
     pub(crate) count: usize,
     pub(crate) name: usize,
     pub(crate) value: usize,
 }
 
-/// Reads every setting of the table. What is of another type than its setting stays where it is.
+/// Reads every setting of the table. A value of an unexpected type stays unclaimed.
 pub(crate) fn read<'t>(root: Val<'t>, profile: &Profile) -> Request<'t> {
     let mut request = Request::default();
     for Setting { names, field, how } in profile.settings {
@@ -57,7 +57,7 @@ pub(crate) fn read<'t>(root: Val<'t>, profile: &Profile) -> Request<'t> {
     request
 }
 
-/// Reads one setting; returns whether there was one.
+/// Reads one setting; returns whether the value was accepted.
 fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: SettingMut<'_, 't>) -> bool {
     match setting {
         SettingMut::Text(text) => {
@@ -94,10 +94,10 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
     }
 }
 
-/// What some models do not take while they think.
+/// Sampling settings, which some models refuse together with reasoning.
 const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
 
-/// Writes every setting of the table that the target says anything of.
+/// Writes every supported setting of the table.
 pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabilities, out: &mut Target<'_>) {
     if request.model.is_none() && takes.needs_model {
         out.ledger.note("no model named: called `unknown`");
@@ -210,23 +210,23 @@ impl PairLimits {
     }
 }
 
-/// A number in the range of the target.
+/// A number fitted into the range of the target.
 enum FittedNumber {
     Fits,
-    /// The same number, in another form.
+    /// The same number in a different spelling.
     Respelled(String),
     Repaired(String),
     Refused,
 }
 
-/// Settings that are whole numbers in every API.
+/// Settings that are integers in every API.
 const WHOLE: [Field; 5] =
     [Field::MaxTokens, Field::TopK, Field::Seed, Field::TopLogprobs, Field::AnswerCount];
 
-/// Brings a number into the range of the target, and refuses a value that is no number.
+/// Brings a number into the range of the target, and refuses a value that is not a number.
 fn fitted(field: Field, number: &Raw<'_>, how: &SettingForm, takes: &Capabilities) -> FittedNumber {
     let written = number.as_str();
-    // Gemini's JSON allows whole numbers as text.
+    // Gemini's JSON allows integers as strings.
     let asked = written.trim_matches('"').parse::<f64>().ok().filter(|asked| asked.is_finite());
     let Some(asked) = asked else { return FittedNumber::Refused };
     let whole = WHOLE.contains(&field);
@@ -246,19 +246,19 @@ fn fitted(field: Field, number: &Raw<'_>, how: &SettingForm, takes: &Capabilitie
     match field {
         _ if same && is_plain => FittedNumber::Fits,
         _ if same => FittedNumber::Respelled(fitted.to_string()),
-        // Another seed is no nearer than none, and a limit of no tokens asks for no limit that there is.
+        // A different seed is no better than none, and a limit below one token or above the maximum is dropped.
         Field::Seed => FittedNumber::Refused,
         Field::MaxTokens if asked < 1.0 || asked > most => FittedNumber::Refused,
         _ => FittedNumber::Repaired(fitted.to_string()),
     }
 }
 
-/// Every number.
+/// The range of all numbers.
 const ANY: (f64, f64) = (f64::MIN, f64::MAX);
-/// The largest whole number that every API reads exactly.
+/// The largest integer that every API reads exactly.
 const ANY_WHOLE: f64 = 9_007_199_254_740_991.0;
 
-/// The limit on tokens that [`write`] writes, if it writes one.
+/// The output token limit that [`write`] writes, if any.
 pub(crate) fn stated_limit(request: &Request<'_>, takes: &Capabilities) -> Option<u64> {
     let asked = request.max_tokens.as_ref().filter(|_| takes.takes(Field::MaxTokens))?;
     match fitted(Field::MaxTokens, asked, &SettingForm::AsIs, takes) {
@@ -268,13 +268,13 @@ pub(crate) fn stated_limit(request: &Request<'_>, takes: &Capabilities) -> Optio
     }
 }
 
-/// Whether the target stops at such a text.
+/// Whether the target accepts the stop sequence.
 fn stops(text: &Str<'_>, takes: &Capabilities) -> bool {
     let plain = text.decode();
     plain.len() <= takes.max_stop_bytes && (takes.blank_stop_texts || !plain.trim().is_empty())
 }
 
-/// Gives up a setting that the backend refuses.
+/// Books a setting that the backend refuses as lost.
 fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
     match setting {
         SettingRef::Text(text) => out.lose_some(field, text.as_ref(), Reason::Refused),
@@ -294,7 +294,7 @@ fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut Target<'_>)
     }
 }
 
-/// A dialect's words for a choice among tools that names none.
+/// A dialect's words for a tool choice without a tool name.
 pub(crate) struct ChoiceWords {
     pub(crate) auto: &'static str,
     pub(crate) none: &'static str,
@@ -312,7 +312,7 @@ impl ChoiceWords {
     }
 }
 
-/// Books what of another vendor's tool is not said by the target's own for the same.
+/// Books the fields of another vendor's tool that the target's substitute does not have.
 pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut Target<'_>) {
     out.ledger.note("another vendor's tool replaced by the target's own for the same");
     out.lose_some(Field::ToolType, tool.vendor_type.as_ref(), Reason::Narrowed);
@@ -322,20 +322,20 @@ pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut Target<'_>) {
     }
 }
 
-/// What is left of a choice among the tools that were written: at most one of the first two.
+/// The tool choice that remains for the written tools: at most one of the first two members is set.
 #[derive(Default)]
 pub(crate) struct OfferedChoice<'a, 't> {
     pub(crate) word: Option<&'static str>,
-    /// The tool, and what it is called there.
+    /// The chosen tool, and its name in the target.
     pub(crate) tool: Option<(&'a Tool<'t>, Str<'static>)>,
-    /// Whether several calls may be made at once, where calls can be made.
+    /// Whether parallel calls are allowed, if calls are possible.
     pub(crate) parallel: Option<bool>,
-    /// The names of the only tools that may be used are still to be said.
+    /// The list of allowed tools is still to be written.
     pub(crate) allowed: bool,
 }
 
-/// Writes the tools that the target takes and gives up the others, and what is said of the choice among them; returns the
-/// choice that is left.
+/// Writes the tools that the target supports and books the other tools and their choice as lost; returns the remaining
+/// choice.
 pub(crate) fn write_tools<'a, 't>(
     request: &'a Request<'t>,
     dialect: (&Profile, &ChoiceWords),
@@ -410,14 +410,14 @@ pub(crate) fn write_tools<'a, 't>(
     OfferedChoice { word, tool, parallel, allowed: says_allowed && !request.allowed_tools.is_empty() }
 }
 
-/// A dialect's words for a mark that asks the provider to cache everything up to there. Each dialect knows one sort of
-/// mark, under a word of its own.
+/// A dialect's words for a mark that asks the provider to cache everything up to the mark. Each dialect has one type
+/// of mark, with its own word.
 pub(crate) struct CacheWords {
     /// The member that holds the mark.
     pub(crate) name: &'static str,
-    /// The member of the mark that names its sort, and the one word for it.
+    /// The member of the mark that holds its type, and the only word for the type.
     pub(crate) kind: (&'static str, &'static str),
-    /// How long it may live. Lifetimes of others have no equal.
+    /// The accepted lifetimes. Lifetimes of other dialects have no equivalent.
     pub(crate) lifetimes: &'static [&'static str],
 }
 
@@ -425,11 +425,11 @@ pub(crate) struct CacheWords {
 pub(crate) const PART_MARK: [Field; 2] = [Field::CacheMark, Field::CacheLifetime];
 /// The fields of a mark on a tool or on the whole request.
 pub(crate) const SETTINGS_MARK: [Field; 2] = [Field::SettingsCache; 2];
-/// The words that dialects have for the one sort of mark.
+/// The words of all dialects for the type of a mark.
 const MARKS: [&str; 2] = ["ephemeral", "explicit"];
 
 impl CacheWords {
-    /// Reads the mark that a part or tool has. It stays where it is.
+    /// Reads the mark of a part or tool. The mark stays in its frame.
     pub(crate) fn read<'t>(&self, mark: Val<'t>, [kind, lifetime]: [Field; 2]) -> Option<CacheMark<'t>> {
         let kind = mark.note_str(self.kind.0, kind)?;
         Some(CacheMark { kind, lifetime: mark.note_str("ttl", lifetime) })
@@ -442,7 +442,7 @@ impl CacheWords {
             .end_object();
     }
 
-    /// Books what of a mark is not written.
+    /// Books the members of a mark that are not written.
     pub(crate) fn lose_rest(&self, mark: &CacheMark<'_>, fields: [Field; 2], out: &mut Target<'_>) {
         let CacheMark { kind, lifetime } = mark;
         let odd = Some(kind).filter(|kind| !MARKS.iter().any(|known| kind.is(known)));
@@ -456,7 +456,7 @@ impl CacheWords {
     }
 }
 
-/// Books what a request says about the choice of tools, where there is nothing to choose.
+/// Books the tool choice of a request without tools.
 fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
     match choice {
         Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
@@ -470,12 +470,12 @@ fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mu
     }
 }
 
-/// The tools on offer by their names, for those who look for many of them.
+/// The offered tools by name, for repeated lookups.
 pub(crate) struct OfferedTools<'a, 't>(HashMap<&'a str, &'a Tool<'t>>);
 
 impl<'a, 't> OfferedTools<'a, 't> {
     pub(crate) fn of(tools: &'a [Tool<'t>]) -> Self {
-        // The first of a name is meant by it.
+        // With duplicate names, the first tool wins.
         Self(tools.iter().rev().map(|tool| (tool.name.as_escaped(), tool)).collect())
     }
 
@@ -483,13 +483,13 @@ impl<'a, 't> OfferedTools<'a, 't> {
         self.0.get(name.as_escaped()).copied()
     }
 
-    /// Whether a tool of that name is on offer.
+    /// Whether a tool with the name is offered.
     pub(crate) fn has(&self, name: Val<'_>) -> bool {
         name.str().is_some_and(|name| self.get(&name).is_some())
     }
 }
 
-/// Whether calls can be made at all, one by one or several at once.
+/// Whether calls are possible at all.
 pub(crate) fn may_call(choice: Option<&ToolChoice<'_>>, tools: &[Tool<'_>]) -> bool {
     !tools.is_empty() && choice != Some(&ToolChoice::None)
 }

@@ -1,4 +1,4 @@
-//! How hard a model should think: seven words, or a number of tokens, in whichever form the backend takes.
+//! Reasoning effort: seven words, or a number of tokens, in the form the backend accepts.
 
 use super::backends::Capabilities;
 use crate::json::{Raw, Str};
@@ -6,7 +6,7 @@ use crate::ledger::Reason;
 use crate::model::{Field, Reasoning};
 use crate::pipe::Target;
 
-/// The words, from none to most, each with the budget that stands for it where there are only budgets.
+/// The efforts, from none to max, each with its equivalent budget for backends with budgets only.
 const LADDER: [(&str, u64); 7] = [
     ("none", 0),
     ("minimal", 1024),
@@ -17,18 +17,18 @@ const LADDER: [(&str, u64); 7] = [
     ("max", 32_768),
 ];
 
-/// What to ask for.
+/// The reasoning settings to write.
 #[derive(Default)]
 pub(crate) struct ThinkingPlan<'a> {
-    /// Not to think, where that is no effort.
+    /// Switch reasoning off, on backends where `none` is not an effort.
     pub(crate) off: bool,
     pub(crate) effort: Option<&'static str>,
     pub(crate) budget: Option<Raw<'a>>,
 }
 
 impl<'a> ThinkingPlan<'a> {
-    /// What comes nearest to what the source asks for. What is not said, or said in another form, is booked. `limit` is
-    /// the limit on all tokens that the request states, if it states one.
+    /// The settings nearest to those of the source. Settings that are dropped or written in a different form are
+    /// booked. `limit` is the output token limit of the request, if any.
     pub(crate) fn new(
         reasoning: &'a Reasoning<'_>,
         limit: Option<u64>,
@@ -88,8 +88,8 @@ impl<'a> ThinkingPlan<'a> {
         }
     }
 
-    /// Asks for a number of tokens, brought into the range that the backend takes. A budget of none switches thinking off,
-    /// and one that no number of the range stands for is dropped.
+    /// Sets a token budget, brought into the range of the backend. A budget of zero switches reasoning off, and a
+    /// budget without an equivalent in the range is dropped.
     fn ask_budget(
         &mut self,
         budget: &'a Raw<'_>,
@@ -117,8 +117,8 @@ impl<'a> ThinkingPlan<'a> {
         }
     }
 
-    /// Whether such a request makes a model think, of which a backend takes that: an effort alone does where there is no
-    /// other way, and where it is written as a budget.
+    /// Whether the settings make a model with these capabilities reason: an effort alone does if there is no other way
+    /// to ask for reasoning, or if the effort is written as a budget.
     pub(crate) fn is_asked(reasoning: &Reasoning<'_>, takes: &Capabilities) -> bool {
         let Reasoning { effort, budget, mode, visibility: _ } = reasoning;
         let by_effort = takes.efforts.is_empty() || !(takes.thinking.budget || takes.thinking.adaptive);
@@ -126,35 +126,35 @@ impl<'a> ThinkingPlan<'a> {
         is_effort || budget.is_some() || mode.is_some()
     }
 
-    /// The number of tokens to think.
+    /// The reasoning budget in tokens.
     pub(crate) fn budget_tokens(&self) -> u64 {
         self.budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0)
     }
 
-    /// Whether it makes the model think.
+    /// Whether the plan makes the model reason.
     pub(crate) fn thinks(&self) -> bool {
         self.budget.is_some() || self.effort.is_some_and(|effort| effort != "none")
     }
 }
 
-/// The least and the most tokens that may be asked for as a budget. Where the budget is a part of the limit on all tokens,
-/// it stays below that limit; a backend's default limit is raised by the budget.
+/// The minimum and maximum budget. If the budget counts toward the output token limit, it stays below that limit; a
+/// backend's default limit is raised by the budget.
 fn range(limit: Option<u64>, takes: &Capabilities) -> (u64, u64) {
     let limit = limit.filter(|_| takes.thinking.budget_below_limit).map(|limit| limit.saturating_sub(1));
     let most = takes.thinking.budget_most as u64;
     (takes.thinking.budget_least as u64, most.min(limit.unwrap_or(u64::MAX)))
 }
 
-/// The rung of a budget.
+/// The rung of the ladder for a budget.
 fn of_budget(tokens: u64) -> usize {
     LADDER.iter().rposition(|(_, least)| tokens >= *least).unwrap_or(0)
 }
 
-/// The word of a rung, or that of the nearest below it, or else above it.
+/// The word of a rung, or the nearest word below it, or else above it.
 fn nearest(rung: usize, words: &'static [&'static str]) -> Option<&'static str> {
     let below = LADDER[..=rung].iter().rev();
     let above = LADDER[rung..].iter();
-    // Not to think at all is not nearest to any effort.
+    // `none` is not the nearest word to any effort.
     let rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
     rungs.into_iter().find_map(|(word, _)| words.iter().copied().find(|known| known == word))
 }

@@ -1,4 +1,4 @@
-//! Turns of a request: calls paired with their results, and where the pieces of an item go.
+//! Turns of a request: calls paired with their results, and the destination of each item's pieces.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,19 +6,19 @@ use crate::json::Str;
 use crate::ledger::Ledger;
 use crate::model::{Author, Of};
 
-/// Where the pieces of an open item go.
+/// The destination of an open item's pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// A message of the user.
     User {
-        /// Calls waited for their results when it began.
+        /// Calls waited for their results when the message began.
         waited: bool,
     },
     /// A message of the system, or of a developer.
     System {
-        /// Which of the two.
+        /// The author: system or developer.
         author: Author,
-        /// It is not told which of the two it was.
+        /// A developer's message became a system message.
         narrowed: bool,
     },
     /// The assistant's turn.
@@ -28,7 +28,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// The kind of item that its pieces are of.
+    /// The kind of item that the pieces belong to.
     pub(crate) const fn of(self) -> Of {
         match self {
             Destination::User { .. } | Destination::System { .. } | Destination::Assistant => Of::Message,
@@ -36,8 +36,8 @@ impl Destination {
         }
     }
 
-    /// Where a message goes, and whether its author's name is lost there. Most servers do not tell developers from the
-    /// system, and some refuse the word.
+    /// The destination of a message, and whether its author's role is lost. Most servers do not distinguish developer
+    /// and system messages, and some refuse the developer role.
     pub(crate) const fn of_message(author: Author, waited: bool, tells_developers: bool) -> (Self, bool) {
         match author {
             Author::Developer if !tells_developers => {
@@ -51,7 +51,7 @@ impl Destination {
     }
 }
 
-/// Who speaks next.
+/// The speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     Nobody,
@@ -59,18 +59,19 @@ pub(crate) enum Speaker {
     Assistant,
 }
 
-/// Calls that wait for their results. Ids are those of the target, still escaped.
+/// Calls that wait for their results, by their id in the target, still escaped.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing {
-    /// In the order they were made; those that were answered out of turn are still here.
+    /// The calls in order; calls answered out of order are still listed.
     order: VecDeque<String>,
-    /// How many calls of each id wait. Empty until a result comes out of turn: nearly all come in the order of the calls.
+    /// The number of waiting calls of each id. Empty until a result comes out of order: nearly all results come in the
+    /// order of the calls.
     waiting: HashMap<String, u32>,
-    /// How many wait.
+    /// The number of waiting calls.
     count: usize,
 }
 
-/// What a result says that we make up.
+/// The text of a placeholder result.
 pub(crate) const NO_RESULT: &str = "No result was recorded for this call.";
 
 impl Pairing {
@@ -83,7 +84,7 @@ impl Pairing {
         self.count += 1;
     }
 
-    /// The id of the call that a result answers: the one it names, or without a name the first that waits.
+    /// The id of the call that a result answers: the call with the given id, or without an id the first waiting call.
     pub(crate) fn answered(&mut self, id: Option<&Str<'_>>, ledger: &mut Ledger) -> Option<String> {
         let Some(id) = id else {
             ledger.note("result without an id taken for that of the first open call");
@@ -96,7 +97,7 @@ impl Pairing {
         self.takes(id.as_escaped()).then(|| id.as_escaped().to_owned())
     }
 
-    /// Whether there is a call for a result with that id.
+    /// Whether a call waits for a result with the given id.
     pub(crate) fn expects(&mut self, id: Option<&Str<'_>>) -> bool {
         match id {
             Some(id) if self.waiting.is_empty() && self.is_first(id) => true,
@@ -109,7 +110,7 @@ impl Pairing {
         self.count > 0
     }
 
-    /// The next call that nobody answered; it waits no longer.
+    /// Removes and returns the next call without a result.
     pub(crate) fn next(&mut self) -> Option<String> {
         while let Some(id) = self.order.pop_front() {
             if self.waiting.is_empty() {
@@ -124,12 +125,12 @@ impl Pairing {
         None
     }
 
-    /// Whether the call of that id was made first of those in the list.
+    /// Whether the call with the given id is the first in the list.
     pub(crate) fn is_first(&self, id: &Str<'_>) -> bool {
         self.order.front().is_some_and(|first| first == id.as_escaped())
     }
 
-    /// Takes one call of that id off the list, if one waits.
+    /// Removes one waiting call with the given id, if any.
     fn takes(&mut self, id: &str) -> bool {
         let Some(count) = self.waiting_of(id) else { return false };
         *count -= 1;
@@ -137,7 +138,7 @@ impl Pairing {
         true
     }
 
-    /// How many calls of that id wait, if any.
+    /// The number of waiting calls with the given id, if any.
     fn waiting_of(&mut self, id: &str) -> Option<&mut u32> {
         if self.waiting.is_empty() {
             for id in &self.order {

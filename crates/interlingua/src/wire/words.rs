@@ -1,4 +1,4 @@
-//! Words of a dialect for the model's own: one table each, read and written by.
+//! Translation of a dialect's words to the model's words: one table for reading and writing.
 
 use std::time::Duration;
 
@@ -9,48 +9,48 @@ use crate::model::{Failure, FailureClass, Field, Stop, StopClass, Words};
 use crate::pipe::Target;
 use crate::tape::{Kind, Val};
 
-/// A dialect's words for why an answer stopped.
+/// A dialect's words for stop reasons.
 pub(crate) struct StopWords {
-    /// Reasons with a word of their own; those of a natural end and of calls must be among them.
+    /// Stop classes with an exact word; `End` and `ToolUse` must be among them.
     pub(crate) words: Words<StopClass>,
-    /// What is written for reasons that have none; other reasons are written as a natural end, but for one that someone
-    /// cancelled, which is written as a failure.
+    /// Substitutes for stop classes without an exact word. All other classes are written as a natural end, except a
+    /// cancelled answer, which is written as a failure.
     pub(crate) nearest: Words<StopClass>,
 }
 
-/// What an answer turned out to hold, where its stop reason depends on it.
+/// Facts of an answer that its stop reason depends on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AnswerFacts {
-    /// It made calls.
+    /// The answer has calls.
     pub(crate) calls: bool,
-    /// It says in a place of its own that the model declines.
+    /// The answer has a refusal in its own member or part.
     pub(crate) refused: bool,
 }
 
 impl StopWords {
-    /// Whether there is a word for that reason, or one near it.
+    /// Whether the class has an exact word or a substitute.
     pub(crate) fn has(&self, class: StopClass) -> bool {
         self.words.word(class).or_else(|| self.nearest.word(class)).is_some()
     }
 
-    /// Our word for theirs.
+    /// The stop class of a dialect's word.
     pub(crate) fn class(&self, word: &Str<'_>) -> StopClass {
         self.words.value(word).unwrap_or(StopClass::Other)
     }
 
-    /// Why it stopped, read from their word.
+    /// The stop reason with the given word.
     pub(crate) fn stop<'t>(&self, raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
         Stop { class: self.class(&raw), raw: Some(raw), sequence, detail: None }
     }
 
-    /// Their word for why it stopped; a word that says less is booked.
+    /// The dialect's word for a stop reason; a less precise word is booked.
     pub(crate) fn word(
         &self,
         stop: Option<&Stop<'_>>,
         facts: AnswerFacts,
         out: &mut Target<'_>,
     ) -> &'static str {
-        // Whoever made calls waits for their results, whatever the source called it.
+        // An answer with calls waits for their results, regardless of the source's stop reason.
         let natural = if facts.calls { StopClass::ToolUse } else { StopClass::End };
         let natural = self.words.word(natural).unwrap_or_default();
         let Some(stop) = stop else { return natural };
@@ -59,12 +59,12 @@ impl StopWords {
             StopClass::ToolUse => Some(natural).filter(|_| facts.calls),
             class => self.words.word(class),
         };
-        // A refusal that stands apart says so itself.
+        // A refusal in its own member or part needs no stop reason.
         let exact =
             exact.or_else(|| Some(natural).filter(|_| stop.class == StopClass::Refusal && facts.refused));
         let says_less = match exact {
             None => true,
-            // A word for all others tells nothing of this one.
+            // A word for any other reason is less precise, unless the source has the same word.
             Some(word) => {
                 stop.class == StopClass::Other && !stop.raw.as_ref().is_some_and(|raw| raw.is(word))
             }
@@ -76,15 +76,15 @@ impl StopWords {
     }
 }
 
-/// A dialect's words for what failed.
+/// A dialect's words for failures.
 pub(crate) struct ErrorWords {
-    /// For each class its type and, where the dialect has codes, its code. The first row of a class is written.
+    /// The type of each class and, in dialects with codes, its code. The first row of a class is written.
     pub(crate) rows: &'static [(FailureClass, &'static str, Option<&'static str>)],
-    /// More words that say a class, and something beside it.
+    /// Further words that imply a class but carry more information than the class.
     pub(crate) more: Words<FailureClass>,
 }
 
-/// Words that servers of many dialects have.
+/// Words that servers of many dialects use.
 const COMMON: Words<FailureClass> = Words(&[
     (FailureClass::InvalidRequest, "invalid_request_error"),
     (FailureClass::InvalidRequest, "invalid_request"),
@@ -249,7 +249,7 @@ const COMMON: Words<FailureClass> = Words(&[
     (FailureClass::Timeout, "upstream_timeout"),
 ]);
 
-/// Parts of words that no table lists, each with the class that it suggests; the first match counts.
+/// Substrings of unlisted words, each with the class that it suggests; the first match counts.
 const STEMS: [(&str, FailureClass); 22] = [
     ("rate_limit", FailureClass::RateLimit),
     ("too_many_requests", FailureClass::RateLimit),
@@ -281,7 +281,7 @@ fn suggested(word: &Str<'_>) -> Option<FailureClass> {
     STEMS.iter().find(|(stem, _)| plain.contains(stem)).map(|(_, class)| *class)
 }
 
-/// What messages say when the conversation is too long, where the words beside them call it an invalid request.
+/// Phrases in messages about a conversation that is too long, for errors whose type is only an invalid request.
 const TOO_LONG: [&str; 12] = [
     "context length",
     "context window",
@@ -297,7 +297,7 @@ const TOO_LONG: [&str; 12] = [
     "reduce the length of the messages",
 ];
 
-/// A status that a member says as a number, or as a text of digits.
+/// A status in a member that is a number, or a string of digits.
 fn read_status(error: Val<'_>, name: &str) -> Option<u16> {
     let code = error.get(name)?;
     let digits = code.str().and_then(|text| text.as_escaped().parse().ok());
@@ -307,7 +307,7 @@ fn read_status(error: Val<'_>, name: &str) -> Option<u16> {
     Some(status)
 }
 
-/// How long a message asks to wait: "try again in 1.5s".
+/// The delay that a message asks for: "try again in 1.5s".
 fn retry_in(message: &str) -> Option<u64> {
     let rest = ["try again in ", "retry in ", "retry after "]
         .iter()
@@ -325,13 +325,13 @@ fn retry_in(message: &str) -> Option<u64> {
 }
 
 impl ErrorWords {
-    /// The type and the code of a class.
+    /// The type and code of a class.
     pub(crate) fn of_class(&self, class: FailureClass) -> Option<(&'static str, Option<&'static str>)> {
         self.rows.iter().find(|(known, ..)| *known == class).map(|(_, kind, code)| (*kind, *code))
     }
 
-    /// Reads the object that says what failed; some servers say a bare string. Its `code` may be a status, and without a
-    /// code the type stands for it.
+    /// Reads the error object; some servers send a bare string. The `code` may be a status, and without a code the
+    /// type is used as the code.
     pub(crate) fn read<'t>(&self, error: Val<'t>) -> Failure<'t> {
         note_blanks(error);
         let message = error.take_text(Field::ErrorMessage);
@@ -351,7 +351,7 @@ impl ErrorWords {
             .or_else(|| class_of(kind))
             .or_else(by_status)
             .or_else(|| suggested(kind));
-        // A word that says its class and no more needs no place beside it.
+        // A word that carries only its class is not kept as a code.
         let only_class = |word: &Val<'_>| word.str().is_some_and(|word| self.only_says(&word, class));
         if let Some(kind) = kind.filter(|kind| code.is_some() && only_class(kind)) {
             kind.note(Field::ErrorClass);
@@ -373,18 +373,18 @@ impl ErrorWords {
         Failure { class, status, code, message, request_id: None, retry_after }
     }
 
-    /// The class that a type or code says.
+    /// The class of a type or code.
     fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
         let says = |(_, kind, code): &&(FailureClass, &str, Option<&str>)| {
             code.is_some_and(|code| word.is(code)) || word.is(kind)
         };
-        // A code says more than a type that several classes share.
+        // A code is more specific than a type that several classes share.
         let by_code = self.rows.iter().find(|(_, _, code)| code.is_some_and(|code| word.is(code)));
         let row = by_code.or_else(|| self.rows.iter().find(says));
         row.map(|(class, ..)| *class).or_else(|| self.more.value(word)).or_else(|| COMMON.value(word))
     }
 
-    /// Whether a type or code says that class and nothing more.
+    /// Whether a type or code carries only the given class.
     fn only_says(&self, word: &Str<'_>, class: Option<FailureClass>) -> bool {
         let mut of_class = self.rows.iter().filter(|(known, ..)| Some(*known) == class);
         of_class.any(|(_, kind, code)| word.is(kind) || code.is_some_and(|code| word.is(code)))

@@ -1,4 +1,4 @@
-//! The built-in backends: vendors, and common servers that speak their dialects.
+//! The built-in backends: vendors, and common servers that offer their dialects.
 
 use super::claude::{CLAUDE, CLAUDE_BY_BYTES, CLAUDE_MODELS, CLAUDE_MODELS_BY_BYTES};
 use super::copilot::{COPILOT, COPILOT_MESSAGES, COPILOT_RESPONSES};
@@ -10,7 +10,7 @@ use super::{
 use crate::model::Field;
 use crate::wire::Letters;
 
-/// The vendor of its dialect.
+/// Anthropic, the vendor of the dialect.
 pub(crate) static ANTHROPIC: Backend = ANTHROPIC_VALUE;
 
 const ANTHROPIC_VALUE: Backend = Backend {
@@ -21,7 +21,7 @@ const ANTHROPIC_VALUE: Backend = Backend {
     models: CLAUDE_MODELS,
 };
 
-/// The vendor of its dialect.
+/// OpenAI, the vendor of the dialect.
 pub(crate) static OPENAI_CHAT: Backend = Backend {
     name: "openai",
     dialect: "openai-chat",
@@ -30,14 +30,14 @@ pub(crate) static OPENAI_CHAT: Backend = Backend {
     models: CHAT_MODELS,
 };
 
-/// The same, asked only how many tokens a request has: settings of the answer have no place.
+/// Anthropic's token counting: settings of the answer have no place.
 pub(crate) static ANTHROPIC_COUNT: Backend = Backend {
     takes: Capabilities { max_tokens_default: None, refuses: ANSWER_SETTINGS, ..CLAUDE },
     models: &[],
     ..ANTHROPIC_VALUE
 };
 
-/// OpenAI, asked only how many tokens a request has.
+/// OpenAI's token counting.
 pub(crate) static OPENAI_RESPONSES_COUNT: Backend = Backend {
     name: "openai",
     dialect: "openai-responses",
@@ -46,7 +46,7 @@ pub(crate) static OPENAI_RESPONSES_COUNT: Backend = Backend {
     models: &[],
 };
 
-/// Settings of an answer, which do not count.
+/// Settings of an answer, which token counting refuses.
 pub(super) const ANSWER_SETTINGS: &[Field] = &[
     Field::MaxTokens,
     Field::Temperature,
@@ -68,7 +68,7 @@ pub(super) const ANSWER_SETTINGS: &[Field] = &[
     Field::CacheKey,
 ];
 
-/// The vendor of its dialect.
+/// Moonshot AI, the vendor of the dialect.
 pub(crate) static KIMI: Backend = KIMI_VALUE;
 
 const KIMI_VALUE: Backend = Backend {
@@ -79,14 +79,14 @@ const KIMI_VALUE: Backend = Backend {
     models: KIMI_MODELS,
 };
 
-/// The same, asked only how many tokens a request has.
+/// Moonshot AI's token counting.
 pub(crate) static KIMI_COUNT: Backend = Backend {
     takes: Capabilities { refuses: ANSWER_SETTINGS, ..KIMI_VALUE.takes },
     models: &[],
     ..KIMI_VALUE
 };
 
-/// The vendor of its dialect.
+/// OpenAI, the vendor of the dialect.
 pub(crate) static OPENAI_RESPONSES: Backend = Backend {
     name: "openai",
     dialect: "openai-responses",
@@ -95,7 +95,7 @@ pub(crate) static OPENAI_RESPONSES: Backend = Backend {
     models: RESPONSES_MODELS,
 };
 
-/// The first of a dialect is its vendor.
+/// The first backend of a dialect is its vendor.
 pub(super) static BACKENDS: &[&Backend] = &[
     &ANTHROPIC,
     &Backend {
@@ -153,7 +153,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
         dialect: "openai-chat",
         about: "Ollama serving any model",
         takes: OLLAMA,
-        // Its own renderers of older models take them anywhere (ollama/ollama#17774).
+        // Ollama's own renderers of older models accept system messages anywhere (ollama/ollama#17774).
         models: &[ModelRow {
             names: &["*qwen3.8*"],
             takes: Capabilities { system: SystemPlaces::First, ..OLLAMA },
@@ -181,7 +181,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
             max_tokens: "max_tokens",
             reasoning_names: &["reasoning_content"],
             reasoning_with_calls: true,
-            // At the address of its beta ("Chat Prefix Completion").
+            // Accepted at the beta URL ("Chat Prefix Completion").
             prefill_member: Some("prefix"),
             efforts: &["low", "medium", "high"],
             refuses: &[
@@ -232,7 +232,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
             max_tokens: "max_tokens",
             seed: "random_seed",
             prefill_member: Some("prefix"),
-            // Parts of the content of this type.
+            // Reasoning is a content part of this type.
             reasoning_names: &["thinking"],
             efforts: &["none", "high"],
             refuses: &[
@@ -250,8 +250,8 @@ pub(super) static BACKENDS: &[&Backend] = &[
             ],
             max_temperature: 1.5,
             call_ids: NameRule { letters: Letters::Word, least: 1, most: 64, letter_first: false },
-            // Its validator (mistral-common) has no system after the assistant or a result, and until lately no user
-            // after a result.
+            // Mistral's validator (mistral-common) refuses a system message after the assistant or a result, and until
+            // recently a user message after a result.
             system: SystemPlaces::AfterUser,
             user_after_results: false,
             ..COMPATIBLE
@@ -297,7 +297,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
     &GEMINI_ON_VERTEX,
 ];
 
-/// Chat as OpenAI's current types have it.
+/// Chat according to OpenAI's current types.
 const CHAT: Capabilities = Capabilities {
     needs_model: true,
     user_after_results: true,
@@ -309,7 +309,7 @@ const CHAT: Capabilities = Capabilities {
     max_stop_texts: 4,
     max_stop_bytes: usize::MAX,
     blank_stop_texts: true,
-    // The API itself has none; servers of others do, and a name that nobody reads does no harm.
+    // OpenAI's API has no member for reasoning; compatible servers do, and an unread member does no harm.
     reasoning_names: &["reasoning_content", "reasoning"],
     reasoning_with_calls: false,
     efforts: &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
@@ -343,8 +343,8 @@ const CHAT: Capabilities = Capabilities {
     other_dialect: None,
 };
 
-/// What models that think refuse: they have one way of sampling, and stop where they like ("Reasoning models", the
-/// reference of `stop`).
+/// Settings that reasoning models refuse: their sampling is fixed, and stop sequences are not supported ("Reasoning
+/// models", the reference of `stop`).
 const REFUSED_OF_THINKERS: &[Field] = &[
     Field::TopK,
     Field::ToolService,
@@ -357,8 +357,8 @@ const REFUSED_OF_THINKERS: &[Field] = &[
     Field::StopTexts,
 ];
 
-/// GPT-5 thinks always. From 5.1 on it can be told not to, as it is unless it is told to, and samples as asked then
-/// ("Using GPT-5.2"; the reference of `reasoning_effort`).
+/// GPT-5 always reasons. From 5.1 on, reasoning can be switched off, which is the default; sampling settings apply
+/// then ("Using GPT-5.2"; the reference of `reasoning_effort`).
 const OF_GPT_5: &[&str] = &["gpt-5", "gpt-5-2025*", "gpt-5-mini*", "gpt-5-nano*", "gpt-5-codex*"];
 const OF_GPT_5_PRO: &[&str] = &["gpt-5-pro*"];
 const OF_GPT_5_1: &[&str] = &["gpt-5.1", "gpt-5.1-2025*", "gpt-5.1-codex", "gpt-5.1-codex-mini*"];
@@ -370,7 +370,7 @@ const EFFORTS_UP_TO_GPT_5_5: &[&str] = &["none", "low", "medium", "high", "xhigh
 const EFFORTS_OF_GPT_5_6: &[&str] = &["none", "low", "medium", "high", "xhigh", "max"];
 const ALWAYS: ThinkingForms = ThinkingForms { off: false, ..CHAT.thinking };
 
-/// Models that think have one way of sampling; those that search do it by themselves.
+/// Reasoning models have fixed sampling; search models refuse sampling settings, too.
 const CHAT_MODELS: &[ModelRow] = &[
     ModelRow {
         names: OF_GPT_5,
@@ -412,7 +412,7 @@ const CHAT_MODELS: &[ModelRow] = &[
     },
 ];
 
-/// Responses as OpenAI's current types have it.
+/// Responses according to OpenAI's current types.
 pub(super) const RESPONSES: Capabilities = Capabilities {
     max_tokens: "max_output_tokens",
     // "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16" (vectorize-io/hindsight#58).
@@ -426,7 +426,7 @@ pub(super) const RESPONSES: Capabilities = Capabilities {
     ..CHAT
 };
 
-/// The same over Responses, which has no texts to stop at.
+/// Settings that reasoning models refuse over Responses, which has no stop sequences.
 const REFUSED_OVER_RESPONSES: &[Field] = &[Field::Temperature, Field::TopP, Field::TopLogprobs];
 
 const RESPONSES_MODELS: &[ModelRow] = &[
@@ -471,7 +471,7 @@ const RESPONSES_MODELS: &[ModelRow] = &[
     },
 ];
 
-/// Chat as servers of others have it.
+/// Chat on compatible servers of other vendors.
 pub(super) const COMPATIBLE: Capabilities = Capabilities {
     max_tokens: "max_tokens",
     refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer, Field::ToolService],
@@ -482,8 +482,8 @@ pub(super) const COMPATIBLE: Capabilities = Capabilities {
     ..CHAT
 };
 
-/// OpenRouter. It takes state back in `reasoning_details` ("Reasoning Tokens: preserving reasoning blocks") and marks for
-/// the cache as Anthropic has them, which it puts into the words of the provider ("Prompt Caching").
+/// OpenRouter accepts state in `reasoning_details` ("Reasoning Tokens: preserving reasoning blocks") and cache marks
+/// in Anthropic's form, which it translates for the provider ("Prompt Caching").
 const OPENROUTER: Capabilities = Capabilities {
     refuses: &[Field::Verbosity, Field::StoreAnswer, Field::ToolService],
     reasoning_names: &["reasoning", "reasoning_content"],
@@ -508,12 +508,12 @@ const OLLAMA: Capabilities = Capabilities {
     ..COMPATIBLE
 };
 
-/// Models whose templates refuse a system message that is not the first of all (vllm-project/vllm#41114,
-/// QwenLM/Qwen3.8#244), or any but one (suitenumerique/conversations#197).
+/// Models whose templates refuse a system message after the first message (vllm-project/vllm#41114,
+/// QwenLM/Qwen3.8#244), or a second system message (suitenumerique/conversations#197).
 const STRICT_TEMPLATES: &[&str] =
     &["*qwen3.5*", "*Qwen3.5*", "*qwen3.6*", "*Qwen3.6*", "*qwen3.8*", "*Qwen3.8*", "*gemma-3*"];
 
-/// Kimi, with thinking that is switched on and off; sampling is the platform's.
+/// Kimi with switchable reasoning; the platform fixes the sampling.
 const KIMI_SWITCHED: Capabilities = Capabilities {
     max_tokens: "max_completion_tokens",
     refuses: &[
@@ -540,7 +540,7 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     reasoning_with_calls: true,
     efforts: &[],
     thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
-    // Its own ids have dots and colons, and no limit is documented.
+    // Moonshot's own ids contain dots and colons, and no length limit is documented.
     call_ids: NameRule::ANY,
     tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
     schemas: SchemaRules { typed: true, ..COMPATIBLE.schemas },
@@ -550,7 +550,7 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
     ..COMPATIBLE
 };
 
-/// Older models sample as asked, and do not think.
+/// Older models accept sampling settings and do not reason.
 const KIMI_SAMPLED: Capabilities = Capabilities {
     refuses: &[
         Field::TopK,
@@ -574,7 +574,7 @@ const KIMI_MODELS: &[ModelRow] = &[
         names: &["moonshot-v1*", "kimi-k2-0*", "kimi-k2-turbo*", "kimi-latest*"],
         takes: KIMI_SAMPLED,
     },
-    // These think always, and from the third generation on as hard as they are told.
+    // These models always reason; from the third generation on they accept an effort.
     ModelRow {
         names: &["kimi-k2.7*", "kimi-k2-thinking*"],
         takes: Capabilities { thinking: ThinkingForms::EFFORT_ALONE, ..KIMI_SWITCHED },

@@ -1,4 +1,4 @@
-//! What Claude takes, wherever it is served.
+//! Capabilities of Claude, on Anthropic's own API and other clouds.
 
 use super::{
     CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
@@ -6,7 +6,7 @@ use super::{
 use crate::model::Field;
 use crate::wire::Letters;
 
-/// A model behind the Messages API of which no more is known: whoever asks for it knows what it takes.
+/// A model behind the Messages API without a row: the caller is trusted to send settings that the model supports.
 pub(super) const CLAUDE: Capabilities = Capabilities {
     needs_model: true,
     user_after_results: true,
@@ -14,7 +14,7 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
     max_tokens_default: Some(4096),
     refuses: &[],
     max_temperature: 1.0,
-    // No token at all only warms the cache.
+    // A limit of zero tokens only warms the cache.
     min_tokens: 0,
     max_stop_texts: usize::MAX,
     max_stop_bytes: usize::MAX,
@@ -53,11 +53,11 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
     other_dialect: None,
 };
 
-/// Claude on other clouds, which fetch nothing.
+/// Claude on other clouds, which do not fetch URLs.
 pub(super) const CLAUDE_BY_BYTES: Capabilities =
     Capabilities { media: MediaTypes { by_address: &[], ..CLAUDE.media }, ..CLAUDE };
 
-/// Thinking by a number of tokens ("Extended thinking": at least 1,024, and below `max_tokens`).
+/// Reasoning by token budget ("Extended thinking": at least 1,024, and below `max_tokens`).
 const BUDGETS: ThinkingForms = ThinkingForms {
     budget: true,
     budget_least: 1024,
@@ -66,7 +66,7 @@ const BUDGETS: ThinkingForms = ThinkingForms {
     ..ThinkingForms::EFFORT_ALONE
 };
 
-/// Claude from 4.7 on. Sampling is gone from the types and answered with an error, and so are budgets.
+/// Claude from 4.7 on. Sampling settings and budgets are removed from the types and cause an error.
 pub(super) const CLAUDE_5: Capabilities = Capabilities {
     refuses: &[Field::Temperature, Field::TopP, Field::TopK],
     thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
@@ -74,15 +74,15 @@ pub(super) const CLAUDE_5: Capabilities = Capabilities {
     ..CLAUDE
 };
 
-/// From 5.5 on it always thinks: "thinking.type.disabled is not supported for this model" is what it answers.
+/// Claude from 5.5 on always reasons: the API answers "thinking.type.disabled is not supported for this model".
 pub(super) const CLAUDE_5_5: Capabilities =
     Capabilities { thinking: ThinkingForms { off: false, ..CLAUDE_5.thinking }, ..CLAUDE_5 };
 
-/// Claude 4.5 and before: budgets, and no system messages between others.
+/// Claude 4.5 and before: budgets, and system messages only at the beginning.
 pub(super) const CLAUDE_4: Capabilities =
     Capabilities { thinking: BUDGETS, efforts: &[], system: SystemPlaces::First, ..CLAUDE };
 
-/// Opus 4.5 was the first with an effort, Claude 4.6 the first that decides by itself how much to think.
+/// Opus 4.5 was the first model with an effort, Claude 4.6 the first with adaptive reasoning.
 pub(super) const CLAUDE_OPUS_4_5: Capabilities =
     Capabilities { efforts: &["low", "medium", "high"], ..CLAUDE_4 };
 pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
@@ -92,7 +92,7 @@ pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
     ..CLAUDE
 };
 
-/// Before Claude 3.7 no model thought.
+/// Models before Claude 3.7 do not reason.
 pub(super) const CLAUDE_3: Capabilities =
     Capabilities { thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE }, ..CLAUDE_4 };
 

@@ -1,8 +1,8 @@
-//! GitHub Copilot's backends: one server, three dialects. Each model is served in some of them (`supported_endpoints` in
-//! the list of models).
+//! GitHub Copilot's backends: one server, three dialects. Each model is available in some of the dialects
+//! (`supported_endpoints` in the list of models).
 //!
-//! The facts are those of its client (microsoft/vscode-copilot-chat: `messagesApi.ts`, `responsesApi.ts`): what it never
-//! sends counts as refused.
+//! The facts come from Copilot's client (microsoft/vscode-copilot-chat: `messagesApi.ts`, `responsesApi.ts`): settings
+//! the client never sends count as refused.
 
 use super::builtin::{COMPATIBLE, RESPONSES};
 use super::claude::{
@@ -12,7 +12,7 @@ use super::claude::{
 use super::{Backend, Capabilities, MediaTypes, ModelRow, NameRule, SystemPlaces, ThinkingForms};
 use crate::model::Field;
 
-/// The vendor of its dialect.
+/// GitHub, the vendor of the dialect.
 pub(crate) static COPILOT: Backend = Backend {
     name: "github",
     dialect: "copilot",
@@ -27,7 +27,7 @@ pub(crate) static COPILOT: Backend = Backend {
     ],
 };
 
-/// The same server in OpenAI's newer dialect.
+/// GitHub's server in OpenAI's Responses dialect.
 pub(super) static COPILOT_RESPONSES: Backend = Backend {
     name: "github",
     dialect: "openai-responses",
@@ -45,7 +45,7 @@ pub(super) static COPILOT_RESPONSES: Backend = Backend {
     ],
 };
 
-/// The same server in Anthropic's dialect.
+/// GitHub's server in Anthropic's dialect.
 pub(super) static COPILOT_MESSAGES: Backend = Backend {
     name: "github",
     dialect: "anthropic",
@@ -82,7 +82,7 @@ const OF_OPENAI: &[&str] = &["gpt-5*", "o1*", "o3*", "o4*"];
 const OF_ANTHROPIC: &[&str] = &["*claude*"];
 const CHAT_ONLY: &[&str] = &["gemini*", "grok*"];
 
-/// Copilot in front of models of several vendors.
+/// Copilot's chat API, for models of several vendors.
 const CHAT: Capabilities = Capabilities {
     max_tokens: "max_tokens",
     refuses: &[
@@ -97,7 +97,7 @@ const CHAT: Capabilities = Capabilities {
     ],
     reasoning_names: &["reasoning_text"],
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    // Only Claude takes a budget there, by Anthropic's rules.
+    // Only Claude accepts a budget on Copilot, by Anthropic's rules.
     thinking: ThinkingForms {
         budget: true,
         budget_least: 1024,
@@ -110,7 +110,7 @@ const CHAT: Capabilities = Capabilities {
     ..COMPATIBLE
 };
 
-/// OpenAI's models that think want the limit by its newer name (ericc-ch/copilot-api#258).
+/// OpenAI's reasoning models require the newer name of the output token limit (ericc-ch/copilot-api#258).
 const CHAT_OF_OPENAI: Capabilities = Capabilities { max_tokens: "max_completion_tokens", ..CHAT };
 
 const OVER_RESPONSES: Capabilities = Capabilities {
@@ -124,10 +124,10 @@ const OVER_RESPONSES: Capabilities = Capabilities {
         Field::EndUser,
     ],
     efforts: &["low", "medium", "high", "xhigh", "max"],
-    // The client says `system`.
+    // The client sends `system` messages.
     developer: false,
     media: MediaTypes { inline: &["image/"], by_address: &[] },
-    // Its ids have several hundred characters, and go back as they are.
+    // Copilot's ids have several hundred characters, and go back unchanged.
     call_ids: NameRule::ANY,
     max_cache_marks: 0,
     ..RESPONSES
@@ -137,8 +137,8 @@ const REFUSED_MESSAGES: &[Field] = &[Field::Temperature, Field::TopK, Field::Ser
 const REFUSED_OF_5: &[Field] =
     &[Field::Temperature, Field::TopP, Field::TopK, Field::ServiceTier, Field::EndUser];
 
-/// What it takes of a Claude over Anthropic's dialect: nothing at an address, no beginning of an answer, and what the
-/// system says stands in `system`.
+/// The capabilities of a Claude model over Anthropic's dialect: no media by URL, no prefilled answer, and system
+/// messages only in `system`.
 const fn over_messages(takes: &Capabilities, refuses: &'static [Field]) -> Capabilities {
     Capabilities {
         refuses,

@@ -8,7 +8,7 @@ use super::{
 use crate::model::Field;
 use crate::wire::Letters;
 
-/// The vendor of its dialect.
+/// Google, the vendor of the dialect.
 pub(crate) static GEMINI_API: Backend = Backend {
     name: "gemini",
     dialect: "gemini",
@@ -17,7 +17,7 @@ pub(crate) static GEMINI_API: Backend = Backend {
     models: GEMINI_MODELS,
 };
 
-/// The same models for enterprises.
+/// Gemini on Vertex AI, for enterprises.
 pub(super) static GEMINI_ON_VERTEX: Backend = Backend {
     name: "vertex",
     dialect: "gemini",
@@ -26,7 +26,7 @@ pub(super) static GEMINI_ON_VERTEX: Backend = Backend {
     models: GEMINI_MODELS_ON_VERTEX,
 };
 
-/// The first, asked only how many tokens a request has.
+/// Token counting on the Gemini API.
 pub(crate) static GEMINI_COUNT: Backend = Backend {
     name: "gemini",
     dialect: "gemini",
@@ -35,9 +35,9 @@ pub(crate) static GEMINI_COUNT: Backend = Backend {
     models: &[],
 };
 
-/// A Gemini model of which no more is known: whoever asks for it knows what it takes.
+/// A Gemini model without a row: the caller is trusted to send settings that the model supports.
 const GEMINI: Capabilities = Capabilities {
-    // The address names it.
+    // The URL names the model.
     needs_model: false,
     user_after_results: true,
     max_tokens: "maxOutputTokens",
@@ -76,7 +76,7 @@ const GEMINI: Capabilities = Capabilities {
             "video/",
             "text/",
         ],
-        // "File input methods: external URLs: supported content types", ai.google.dev. No sound is among them.
+        // "File input methods: external URLs: supported content types", ai.google.dev. Audio is not among them.
         by_address: &["image/", "application/pdf", "application/json", "video/", "text/"],
     },
     media_in_results: true,
@@ -92,7 +92,7 @@ const GEMINI: Capabilities = Capabilities {
     other_dialect: None,
 };
 
-/// Gemini 2.5 is told a number of tokens to think; only its small models can be told not to ("Gemini thinking",
+/// Gemini 2.5 accepts a budget of reasoning tokens; only its small models can switch reasoning off ("Gemini thinking",
 /// ai.google.dev: 128 to 32,768 for Pro, up to 24,576 for Flash, 512 to 24,576 for Flash-Lite).
 const GEMINI_2_5: Capabilities = Capabilities {
     efforts: &[],
@@ -107,26 +107,28 @@ const GEMINI_2_5_PRO: Capabilities = Capabilities {
 const GEMINI_2_5_LITE: Capabilities =
     Capabilities { thinking: ThinkingForms { budget_least: 512, ..GEMINI_2_5.thinking }, ..GEMINI_2_5 };
 
-/// Before that no model thought, and none fetches what is at an address.
+/// Models before Gemini 2.5 do not reason and do not fetch URLs.
 const GEMINI_2: Capabilities = Capabilities {
     thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE },
     media: MediaTypes { by_address: &[], ..GEMINI.media },
     ..GEMINI_2_5
 };
 
-/// Gemma before 4 was trained without a system ("Developer instruction is not enabled for models/gemma-3-27b-it").
+/// Gemma before 4 was trained without system messages ("Developer instruction is not enabled for
+/// models/gemma-3-27b-it").
 const GEMMA: Capabilities = Capabilities { system: SystemPlaces::Nowhere, ..GEMINI_2 };
 
-/// From 3 on a level says how hard to think. The first call of each step since the user last spoke must carry its state,
-/// or one of two words that stand for that of another model ("Thought Signatures", ai.google.dev; the other one is
-/// `context_engineering_is_the_way_to_go`); calls beside the first one, and those of earlier turns, are not looked at.
+/// Gemini from 3 on accepts a reasoning level. The first call of each step since the last user message must carry its
+/// state, or a placeholder for history from another model ("Thought Signatures", ai.google.dev; the second accepted
+/// placeholder is `context_engineering_is_the_way_to_go`). The state of parallel calls after the first, and of earlier
+/// turns, is not checked.
 const GEMINI_3: Capabilities = Capabilities {
     thinking: ThinkingForms { adaptive: true, ..ThinkingForms::EFFORT_ALONE },
     call_state: Some("skip_thought_signature_validator"),
     ..GEMINI
 };
 
-/// The larger models have fewer levels ("Gemini thinking", ai.google.dev: not minimal, and 3 Pro not medium).
+/// The larger models accept fewer levels ("Gemini thinking", ai.google.dev: not minimal, and 3 Pro not medium).
 const GEMINI_3_PRO: Capabilities = Capabilities { efforts: &["low", "high"], ..GEMINI_3 };
 const GEMINI_3_1_PRO: Capabilities = Capabilities { efforts: &["low", "medium", "high"], ..GEMINI_3 };
 
@@ -162,7 +164,7 @@ const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
     ModelRow { names: OF_GEMINI_2, takes: on_vertex(&GEMINI_2) },
 ];
 
-/// What the enterprise API takes of a model: it stores nothing, and fetches sounds, too.
+/// The capabilities of a model on the enterprise API: no stored answers, and audio by URL, too.
 const fn on_vertex(takes: &Capabilities) -> Capabilities {
     Capabilities {
         refuses: &[Field::StoreAnswer],

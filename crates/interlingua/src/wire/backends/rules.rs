@@ -1,4 +1,4 @@
-//! The rules of a backend by name: to print them all, and to let a user change each.
+//! The rules of a backend by name: for printing, and for changes by a user.
 
 use super::{Backend, CacheMarkForm, Capabilities, ModelRow, SystemPlaces};
 use crate::model::Field;
@@ -7,9 +7,9 @@ use crate::wire::Letters;
 /// The value of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleValue {
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
-    /// A number; infinity where there is no limit.
+    /// A number; infinity means no limit.
     Number(f64),
     /// A word.
     Word(String),
@@ -20,12 +20,12 @@ pub enum RuleValue {
 /// A rule's name, and its value.
 pub type NamedRule = (String, RuleValue);
 
-/// Why a rule cannot be set.
+/// An error while setting a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleError {
-    /// There is no rule of that name.
+    /// No rule has this name.
     Unknown(String),
-    /// It takes something else: what.
+    /// The rule with this name needs a value of a different type, described by the text.
     Wants(&'static str, &'static str),
 }
 
@@ -40,9 +40,9 @@ impl std::fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// A type of rules.
+/// A type of rule values.
 trait RuleType: Sized {
-    /// What it wants to be.
+    /// A description of the accepted values.
     const WANTS: &'static str;
 
     fn show(&self) -> RuleValue;
@@ -57,7 +57,7 @@ macro_rules! rules {
                 vec![$(($name, self.$($place).+.show())),*]
             }
 
-            /// Changes one rule. What it says lives as long as the program: backends are read once.
+            /// Changes one rule. Its texts are leaked for the rest of the program: backends are read once.
             pub fn set(&mut self, rule: &str, value: &RuleValue) -> Result<(), RuleError> {
                 fn read<T: RuleType>(name: &'static str, value: &RuleValue, place: &mut T) -> Result<(), RuleError> {
                     *place = T::read(value).ok_or(RuleError::Wants(name, T::WANTS))?;
@@ -122,8 +122,8 @@ rules! {
 }
 
 impl Backend {
-    /// A backend of that name that takes what another takes, with changes for all models and for some. It lives as long
-    /// as the program.
+    /// A backend with a new name and the capabilities of a base backend, changed for all models or for some. The
+    /// backend is leaked for the rest of the program.
     pub fn derived(
         name: &str,
         about: &str,
@@ -149,7 +149,7 @@ impl Backend {
     }
 }
 
-/// Words that live as long as the program.
+/// The words, leaked for the rest of the program.
 fn leak(words: &[String]) -> &'static [&'static str] {
     let words: Vec<&'static str> = words.iter().map(|word| &*word.clone().leak()).collect();
     words.leak()
@@ -179,7 +179,7 @@ impl RuleType for f64 {
     }
 }
 
-/// The most that a count may be: every whole number up to here is a floating-point number.
+/// The maximum count: every whole number up to this limit is exact as a floating-point number.
 const COUNTABLE: f64 = 9_007_199_254_740_992.0;
 
 #[expect(
