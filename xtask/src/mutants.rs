@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     // The build holds every mutant, so that a run of others needs no new build.
     let (switched, mut refused) = build(&all, &tree, &wanted)?;
     refused.retain(|name, _| chosen.iter().any(|mutant| mutant.name == *name));
-    let binaries = runs::baseline(&switched, &tree)?;
+    let binaries = runs::baseline(switched, &tree)?;
     let mut verdicts = Vec::new();
     for &mutant in chosen.iter().filter(|mutant| !refused.contains_key(&mutant.name)) {
         let verdict = runs::judge(mutant, &binaries, &tree)?;
@@ -133,16 +133,24 @@ fn build(
             let text = files.entry(path.clone()).or_insert_with(|| plain.clone());
             text.push_str(apply::SWITCH_MODULE);
         }
+        let mut originals = Vec::new();
         for (path, text) in &files {
-            write_if_other(&tree.join(path), text.as_bytes())?;
+            originals.push((path, fs::read(tree.join(path))?));
+            write_switched(tree, path, text.as_bytes())?;
         }
-        let errors = match runs::build(tree, &wanted.tests)? {
+        let built = runs::build(tree, &wanted.tests)?;
+        // Tests read the words of the source, which are those without mutants.
+        for (path, original) in originals {
+            fs::write(tree.join(path), original)?;
+        }
+        let errors = match built {
             Ok(binaries) => return Ok((binaries, refused)),
             Err(errors) => errors,
         };
         let mut found = false;
         for error in &errors {
             for name in apply::at_fault(&places, error) {
+                say(&format!("{:<9} {name}: {}", "unviable", error.text));
                 found |= refused.insert(name, format!("does not compile: {}", error.text)).is_none();
             }
         }
@@ -184,6 +192,16 @@ fn remove_others(folder: &Path, wanted: &BTreeSet<PathBuf>) -> TaskResult<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a source with mutants into the tree. A source that an earlier run built keeps the time of that run, so that it
+/// is not built again.
+fn write_switched(tree: &Path, path: &Path, bytes: &[u8]) -> TaskResult<()> {
+    let kept = tree.join("../switched").join(path);
+    write_if_other(&kept, bytes)?;
+    fs::write(tree.join(path), bytes)?;
+    let time = fs::metadata(&kept)?.modified()?;
+    Ok(fs::File::options().write(true).open(tree.join(path))?.set_modified(time)?)
 }
 
 fn write_if_other(path: &Path, bytes: &[u8]) -> TaskResult<()> {
