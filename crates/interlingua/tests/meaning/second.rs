@@ -7,13 +7,13 @@ use interlingua::model::{Author, ItemKind, Status};
 
 use crate::support::{Case, Law, Way, can_write, convert, fixtures, record};
 
-fn read(dialect: &str, role: Role, text: &str) -> Transcript {
+pub(crate) fn read(dialect: &str, role: Role, text: &str) -> Transcript {
     let dialect = Dialect::named(dialect).expect("registered");
     Transcript::read((dialect, role), text.trim().as_bytes(), &Options::default()).expect("readable").0
 }
 
 /// Every item, those within others included.
-fn items(transcript: &Transcript) -> Vec<&Item> {
+pub(crate) fn items(transcript: &Transcript) -> Vec<&Item> {
     fn within<'i>(item: &'i Item, all: &mut Vec<&'i Item>) {
         all.push(item);
         for content in &item.content {
