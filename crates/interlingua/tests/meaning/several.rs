@@ -3,7 +3,7 @@
 
 use interlingua::dialects::{DIALECTS, Dialect, Plane, Role};
 use interlingua::json::Str;
-use interlingua::model::{Author, ItemKind, Origin};
+use interlingua::model::{Author, ItemKind, Origin, Status};
 use serde_json::{Value, json};
 
 use crate::second::{items, read};
@@ -275,4 +275,100 @@ fn results_without_an_id_answer_the_calls_in_their_order() {
         }
     }
     law.end();
+}
+
+/// The events of a stream with so many calls. The limit of tokens cuts the arguments of the last call.
+fn stream_of_calls(dialect: &str, count: usize) -> String {
+    let mut events = Vec::new();
+    for at in 0..count {
+        let is_last = at + 1 == count;
+        let (id, arguments) = (format!("t{at}"), if is_last { "{\"q\":" } else { "{\"q\":1}" });
+        if dialect == "openai-responses" {
+            let item_id = format!("fc{at}");
+            let item = |status: &str, arguments: &str| {
+                json!({"type": "function_call", "id": item_id, "call_id": id, "name": "f",
+                    "arguments": arguments, "status": status})
+            };
+            events.push(json!({"type": "response.output_item.added", "output_index": at,
+                "item": item("in_progress", "")}));
+            events.push(json!({"type": "response.function_call_arguments.delta", "output_index": at,
+                "item_id": item_id, "delta": arguments}));
+            if !is_last {
+                events.push(json!({"type": "response.output_item.done", "output_index": at,
+                    "item": item("completed", arguments)}));
+            }
+        } else {
+            let call = json!({"index": at, "id": id, "type": "function",
+                "function": {"name": "f", "arguments": arguments}});
+            let choice = json!({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": null});
+            events.push(json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                "choices": [choice]}));
+        }
+    }
+    events.push(if dialect == "openai-responses" {
+        json!({"type": "response.incomplete", "response": {"id": "r", "object": "response", "created_at": 1,
+            "status": "incomplete", "model": "m", "output": [],
+            "incomplete_details": {"reason": "max_output_tokens"}}})
+    } else {
+        json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+            "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]})
+    });
+    let framed = |event: &Value| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    events.iter().map(framed).collect()
+}
+
+/// Of several calls in a stream that ends at the limit of tokens, the last is interrupted and the others are complete. The
+/// other APIs end each call before the reason of the stop comes.
+#[test]
+fn the_limit_interrupts_only_the_last_call_of_a_stream() {
+    for dialect in ["openai-responses", "openai-chat"] {
+        for count in 1..=3 {
+            let transcript = read(dialect, Role::Stream, &stream_of_calls(dialect, count));
+            let found: Vec<_> = items(&transcript)
+                .into_iter()
+                .filter(|item| matches!(item.kind, ItemKind::ToolCall(_)))
+                .map(|item| item.status)
+                .collect();
+            let mut wanted = vec![Some(Status::Completed); count];
+            wanted[count - 1] = Some(Status::Interrupted);
+            assert_eq!(found, wanted, "{dialect}: {count} calls");
+        }
+    }
+}
+
+/// Each spelling by which an event of Codex reports the end of a call has one outcome.
+#[test]
+fn every_spelling_of_a_failed_call_of_codex_is_a_failure() {
+    let content = json!([{"type": "text", "text": "x"}]);
+    let rows = [
+        (json!({"Ok": {"content": content}}), false),
+        (json!({"Ok": {"content": content, "isError": false}}), false),
+        (json!({"Ok": {"content": content, "isError": true}}), true),
+        (json!({"Ok": {"content": content, "is_error": false}}), false),
+        (json!({"Ok": {"content": content, "is_error": true}}), true),
+        (json!({"Err": "the server is gone"}), true),
+    ];
+    for (answer, failed) in rows {
+        let payload = [
+            json!({"type": "function_call", "name": "demo__look", "arguments": "{}", "call_id": "c"}),
+            json!({"type": "mcp_tool_call_end", "call_id": "c", "invocation": {"server": "demo", "tool": "look",
+                "arguments": {}}, "duration": {"secs": 0, "nanos": 9_000_000}, "result": answer}),
+            json!({"type": "function_call_output", "call_id": "c", "output": "x"}),
+        ];
+        let kinds = ["response_item", "event_msg", "response_item"];
+        let lines = payload.iter().zip(kinds).map(|(payload, kind)| {
+            json!({"timestamp": "2026-04-02T08:00:21.000Z", "type": kind, "payload": payload}).to_string()
+                + "\n"
+        });
+        let transcript = read("codex", Role::Log, &lines.collect::<String>());
+        let found: Vec<_> = items(&transcript)
+            .into_iter()
+            .filter(|item| matches!(item.kind, ItemKind::ToolResult(_)))
+            .map(|item| item.is_error)
+            .collect();
+        assert_eq!(found, [Some(failed)], "{answer}");
+    }
 }
