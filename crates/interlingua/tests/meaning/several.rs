@@ -1,13 +1,16 @@
 //! One of several: several texts in a message, several folders of a session, subagents within subagents, calls of one id.
 //! The position of a value decides its meaning.
 
-use interlingua::dialects::{DIALECTS, Dialect, Plane, Role};
+use std::sync::Arc;
+
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::json::Str;
+use interlingua::log::OutlineReader;
 use interlingua::model::{Author, ItemKind, Origin, Status};
 use serde_json::{Value, json};
 
 use crate::second::{items, read};
-use crate::support::{Law, can_write, convert, record};
+use crate::support::{Law, can_write, convert, convert_with, record};
 
 /// A message of two texts has the origin that its dialect takes from both, in either order.
 #[test]
@@ -153,38 +156,80 @@ fn answers(record: &Value) -> Vec<(String, Option<String>)> {
     calls.into_iter().map(|(_, input, output)| (input, output)).collect()
 }
 
-/// Two open calls of one id are answered in their order, in every log.
+/// Calls of one id are answered in their order, in every log. A call that stands before another prompt is answered last.
 #[test]
 fn calls_of_one_id_are_answered_in_their_order() {
-    let line = |uuid: &str, parent: Option<&str>, role: &str, content: Value| {
-        json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
-            "message": {"role": role, "id": uuid, "content": content}})
-        .to_string()
-    };
     let call = |input: &str| json!({"type": "tool_use", "id": "t", "name": "f", "input": {"q": input}});
     let result = |output: &str| json!({"type": "tool_result", "tool_use_id": "t", "content": output});
-    let log = [
-        line("u1", None, "user", json!("hello")),
-        line("a1", Some("u1"), "assistant", json!([call("one"), call("two"), call("three")])),
-        line("u2", Some("a1"), "user", json!([result("first"), result("second"), result("third")])),
-        line("a2", Some("u2"), "assistant", json!([{"type": "text", "text": "done"}])),
-    ]
-    .join("\n");
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    // The messages by author, and the answer of each call.
+    type Row = (&'static str, Vec<(&'static str, Value)>, Vec<(&'static str, Option<&'static str>)>);
+    let rows: [Row; 3] = [
+        (
+            "all in one turn",
+            vec![
+                ("user", text("hello")),
+                ("assistant", json!([call("one"), call("two"), call("three")])),
+                ("user", json!([result("first"), result("second"), result("third")])),
+                ("assistant", text("done")),
+            ],
+            vec![("one", Some("first")), ("two", Some("second")), ("three", Some("third"))],
+        ),
+        (
+            "a prompt in between",
+            vec![
+                ("user", text("hello")),
+                ("assistant", json!([call("one")])),
+                ("user", text("and now")),
+                ("assistant", json!([call("two")])),
+                ("user", json!([result("second")])),
+                ("assistant", text("done")),
+            ],
+            vec![("one", None), ("two", Some("second"))],
+        ),
+        (
+            "each in its turn",
+            vec![
+                ("user", text("hello")),
+                ("assistant", json!([call("one")])),
+                ("user", json!([result("first")])),
+                ("assistant", text("done")),
+                ("user", text("and now")),
+                ("assistant", json!([call("two")])),
+                ("user", json!([result("second")])),
+            ],
+            vec![("one", Some("first")), ("two", Some("second"))],
+        ),
+    ];
     let claude = (Dialect::named("claude-code").expect("registered"), Role::Log);
     let mut law = Law::new("calls of one id are answered in their order");
-    let targets = DIALECTS.iter().filter(|to| to.plane == Plane::Log).map(|to| (*to, Role::Log));
-    // Cursor writes no results.
-    for to in targets.filter(|to| can_write(*to) && to.0.name != "cursor") {
-        let written = convert(claude, to, log.as_bytes()).bytes;
-        let again = convert(to, record(), &written).bytes;
-        let again: Value = serde_json::from_slice(&again).expect("a record");
-        let found = answers(&again);
-        let wanted = [("one", "first"), ("two", "second"), ("three", "third")];
-        let is_so = found.len() == wanted.len()
-            && found.iter().zip(wanted).all(|((input, output), (asked, answered))| {
-                input.contains(asked) && output.as_ref().is_some_and(|output| output.contains(answered))
-            });
-        law.holds(is_so, || format!("{}: {found:?}", to.0.name));
+    for (name, messages, wanted) in rows {
+        let lines = messages.iter().enumerate().map(|(at, (role, content))| {
+            let parent = at.checked_sub(1).map(|at| format!("u{at}"));
+            let line = json!({"type": role, "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s",
+                "cwd": "/w", "message": {"role": role, "id": format!("m{at}"), "content": content}});
+            line.to_string() + "\n"
+        });
+        let log: String = lines.collect();
+        let targets = DIALECTS.iter().filter(|to| to.plane == Plane::Log).map(|to| (*to, Role::Log));
+        // Cursor writes no results, and a log of Claude Code stays as it is.
+        for to in targets.filter(|to| can_write(*to) && !["cursor", "claude-code"].contains(&to.0.name)) {
+            let mut first = OutlineReader::new(claude, &Options::default()).expect("readable");
+            first.push(log.as_bytes());
+            let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+            let written = convert_with(claude, to, [log.as_bytes()], &options).bytes;
+            let again = convert(to, record(), &written).bytes;
+            let again: Value = serde_json::from_slice(&again).expect("a record");
+            let found = answers(&again);
+            let outputs = ["first", "second", "third"];
+            let is_so = found.len() == wanted.len()
+                && found.iter().zip(&wanted).all(|((input, output), (asked, answered))| {
+                    let output = output.as_deref().unwrap_or_default();
+                    let told = outputs.into_iter().find(|word| output.contains(word));
+                    input.contains(asked) && told == *answered
+                });
+            law.holds(is_so, || format!("{name}, {}: {found:?}", to.0.name));
+        }
     }
     law.end();
 }
