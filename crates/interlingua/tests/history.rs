@@ -366,6 +366,9 @@ fn a_summary_without_a_parent_begins_no_branch() {
     }
 }
 
+/// The notes of a log, and its messages by author.
+type RepairRow = (&'static [&'static str], Vec<(&'static str, Value)>);
+
 /// Each repair of a history has its note, and a sound history has none.
 #[test]
 fn each_repair_of_a_history_has_its_note() {
@@ -376,7 +379,7 @@ fn each_repair_of_a_history_has_its_note() {
     let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {"q": "x"}}]);
     let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "y"}]);
     let text = json!([{"type": "text", "text": "z"}]);
-    let rows: [(&[&str], Vec<(&str, Value)>); 5] = [
+    let rows: [RepairRow; 5] = [
         (&[], vec![("user", text.clone()), ("assistant", call("a")), ("user", result("a"))]),
         (
             &[MOVED],

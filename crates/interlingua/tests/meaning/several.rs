@@ -12,6 +12,15 @@ use serde_json::{Value, json};
 use crate::second::{items, read};
 use crate::support::{Law, can_write, convert, convert_with, record};
 
+/// Makes a message of two texts.
+type Message<'m> = &'m dyn Fn([&str; 2]) -> Value;
+
+/// Makes a document with these folders.
+type Document<'d> = &'d dyn Fn(&[&str]) -> Value;
+
+/// A name, the messages by author, and the answer of each call.
+type CallRow = (&'static str, Vec<(&'static str, Value)>, Vec<(&'static str, Option<&'static str>)>);
+
 /// A message of two texts has the origin that its dialect takes from both, in either order.
 #[test]
 fn two_texts_of_a_message_have_one_origin() {
@@ -19,7 +28,6 @@ fn two_texts_of_a_message_have_one_origin() {
     let harness = Some(Origin::Harness);
     // A dialect, a text of its program, a message of two texts, and the origins: text of the program first, text of a
     // person first, only texts of the program.
-    type Message<'m> = &'m dyn Fn([&str; 2]) -> Value;
     let rows: [(&str, &str, Message<'_>, [Option<Origin>; 3]); 5] = [
         (
             "cursor",
@@ -91,7 +99,6 @@ fn the_first_of_several_folders_is_the_working_directory() {
         json!({"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00.000Z",
             "lastUpdated": "2026-01-01T00:00:01.000Z", "directories": folders, "messages": []})
     };
-    type Document<'d> = &'d dyn Fn(&[&str]) -> Value;
     let rows: [(&str, Document<'_>); 2] = [("amp", &amp), ("gemini-cli", &gemini)];
     for (dialect, document) in rows {
         for folders in [&["/a"][..], &["/a", "/b"], &["/b", "/a"], &["/c", "/b", "/a"]] {
@@ -162,9 +169,7 @@ fn calls_of_one_id_are_answered_in_their_order() {
     let call = |input: &str| json!({"type": "tool_use", "id": "t", "name": "f", "input": {"q": input}});
     let result = |output: &str| json!({"type": "tool_result", "tool_use_id": "t", "content": output});
     let text = |text: &str| json!([{"type": "text", "text": text}]);
-    // The messages by author, and the answer of each call.
-    type Row = (&'static str, Vec<(&'static str, Value)>, Vec<(&'static str, Option<&'static str>)>);
-    let rows: [Row; 3] = [
+    let rows: [CallRow; 3] = [
         (
             "all in one turn",
             vec![
