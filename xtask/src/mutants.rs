@@ -44,8 +44,8 @@ struct MutantSelection {
 pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let wanted = wanted(arguments)?;
     let all = list::read(&root().join("tests/mutants"))?;
-    let chosen: Vec<Mutant> = all
-        .into_iter()
+    let chosen: Vec<&Mutant> = all
+        .iter()
         .filter(|mutant| {
             wanted.only.is_empty()
                 || wanted.only.iter().any(|text| mutant.name.contains(text) || mutant.file.contains(text))
@@ -56,13 +56,15 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
         return Err("no mutant has such a name or file".into());
     }
     if wanted.list {
-        return look(&chosen);
+        return look(&all, &chosen);
     }
     let tree = root().join("target/mutants/tree");
-    let (switched, mut refused) = build(&chosen, &tree, &wanted)?;
-    let binaries = runs::baseline(&switched, &tree)?;
+    // The build holds every mutant, so that a run of others needs no new build.
+    let (switched, mut refused) = build(&all, &tree, &wanted)?;
+    refused.retain(|name, _| chosen.iter().any(|mutant| mutant.name == *name));
+    let binaries = runs::baseline(switched, &tree)?;
     let mut verdicts = Vec::new();
-    for mutant in chosen.iter().filter(|mutant| !refused.contains_key(&mutant.name)) {
+    for &mutant in chosen.iter().filter(|mutant| !refused.contains_key(&mutant.name)) {
         let verdict = runs::judge(mutant, &binaries, &tree)?;
         say(&format!("{:<9} {}: {}", verdict.word(), mutant.name, verdict.detail()));
         verdicts.push((mutant, verdict));
@@ -94,13 +96,14 @@ fn wanted(arguments: &[String]) -> TaskResult<MutantSelection> {
     Ok(wanted)
 }
 
-/// Whether every mutant of the list still finds its text in the source.
-fn look(mutants: &[Mutant]) -> TaskResult<()> {
-    let stale = apply::apply(mutants, &apply::sources(mutants, &root())?).refused;
+/// Whether each chosen mutant still finds its text in the source.
+fn look(all: &[Mutant], chosen: &[&Mutant]) -> TaskResult<()> {
+    let mut stale = apply::apply(all, &apply::sources(all, &root())?).refused;
+    stale.retain(|name, _| chosen.iter().any(|mutant| mutant.name == *name));
     for (name, why) in &stale {
         say(&format!("{name}: {why}"));
     }
-    say(&format!("{} mutants, {} refused", mutants.len(), stale.len()));
+    say(&format!("{} mutants, {} refused", chosen.len(), stale.len()));
     if stale.is_empty() { Ok(()) } else { Err("the list does not fit the source".into()) }
 }
 
@@ -130,16 +133,24 @@ fn build(
             let text = files.entry(path.clone()).or_insert_with(|| plain.clone());
             text.push_str(apply::SWITCH_MODULE);
         }
+        let mut originals = Vec::new();
         for (path, text) in &files {
-            write_if_other(&tree.join(path), text.as_bytes())?;
+            originals.push((path, fs::read(tree.join(path))?));
+            write_switched(tree, path, text.as_bytes())?;
         }
-        let errors = match runs::build(tree, &wanted.tests)? {
+        let built = runs::build(tree, &wanted.tests)?;
+        // Tests read the words of the source, which are those without mutants.
+        for (path, original) in originals {
+            fs::write(tree.join(path), original)?;
+        }
+        let errors = match built {
             Ok(binaries) => return Ok((binaries, refused)),
             Err(errors) => errors,
         };
         let mut found = false;
         for error in &errors {
             for name in apply::at_fault(&places, error) {
+                say(&format!("{:<9} {name}: {}", "unviable", error.text));
                 found |= refused.insert(name, format!("does not compile: {}", error.text)).is_none();
             }
         }
@@ -181,6 +192,16 @@ fn remove_others(folder: &Path, wanted: &BTreeSet<PathBuf>) -> TaskResult<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a source with mutants into the tree. A source that an earlier run built keeps the time of that run, so that it
+/// is not built again.
+fn write_switched(tree: &Path, path: &Path, bytes: &[u8]) -> TaskResult<()> {
+    let kept = tree.join("../switched").join(path);
+    write_if_other(&kept, bytes)?;
+    fs::write(tree.join(path), bytes)?;
+    let time = fs::metadata(&kept)?.modified()?;
+    Ok(fs::File::options().write(true).open(tree.join(path))?.set_modified(time)?)
 }
 
 fn write_if_other(path: &Path, bytes: &[u8]) -> TaskResult<()> {

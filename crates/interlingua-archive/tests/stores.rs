@@ -288,3 +288,57 @@ fn damaged_rows_and_missing_files_lose_nothing_else() {
     );
     assert!(record(document, 1).contains("\"event-type\":\"unreadable\""));
 }
+
+/// A project id that is a path leads to no file, within the tree or outside.
+#[test]
+fn the_id_of_a_project_is_no_path() {
+    let scratch = Scratch::new("project-path");
+    let path = tree(&scratch);
+    let file = r#"{"id": "p1", "worktree": "/elsewhere/MARKED"}"#;
+    for place in ["outside/p1.json", "storage/p1.json", "storage/project/inner/p1.json"] {
+        scratch.write(place, file);
+    }
+    let absolute = scratch.0.join("outside/p1").to_string_lossy().into_owned();
+    let session = fs::read_to_string(path.join("session/p1/ses_1.json")).expect("a session");
+    for id in
+        ["../p1", "../../outside/p1", "inner/p1", "./inner/p1", "inner/../../p1", &absolute, ".", "..", ""]
+    {
+        let other = session.replace("\"projectID\": \"p1\"", &format!("\"projectID\": \"{id}\""));
+        assert_ne!(other, session);
+        scratch.write("storage/session/p1/ses_1.json", &other);
+        for (_, document) in documents(&path) {
+            assert!(!document.contains("MARKED"), "{id}: {document}");
+        }
+    }
+    // A file of that text is found by its plain name.
+    scratch.write("storage/session/p1/ses_1.json", &session);
+    scratch.write("storage/project/p1.json", file);
+    assert!(documents(&path).iter().any(|(_, document)| document.contains("MARKED")));
+}
+
+/// Parts of two messages with one id are parts of the first message, whichever row comes first.
+#[test]
+fn the_parts_of_two_messages_of_one_id_are_in_the_first() {
+    for times in [[1, 2], [2, 1]] {
+        let scratch = Scratch::new("same-id");
+        let path = scratch.0.join("opencode.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection
+            .execute_batch(&SCHEMA.replace("message (id text PRIMARY KEY", "message (id text"))
+            .expect("tables");
+        connection
+            .execute_batch(&format!(
+                r#"INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+                     VALUES ('ses_1', 'p1', 's', '/w', 'T', '1', 1, 2);
+                   INSERT INTO message VALUES ('msg_1', 'ses_1', {}, '{{"role":"user","order":"{}"}}'),
+                     ('msg_1', 'ses_1', {}, '{{"role":"user","order":"{}"}}');
+                   INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{{"type":"text","text":"hello"}}');"#,
+                times[0], times[0], times[1], times[1]
+            ))
+            .expect("rows");
+        let (_, document) = documents(&path).remove(0);
+        let [first, part, second] =
+            [r#""order":"1""#, "hello", r#""order":"2""#].map(|text| document.find(text));
+        assert!(first.is_some() && first < part && part < second, "{times:?}: {document}");
+    }
+}

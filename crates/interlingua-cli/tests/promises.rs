@@ -197,7 +197,8 @@ fn each_end_has_its_exit_code() {
     let dir = Dir::new("promises_codes");
     dir.write("x.jsonl", log(2))
         .write("torn.jsonl", format!("{}{{\"type\":\n", log(1)))
-        .write("empty.jsonl", "");
+        .write("empty.jsonl", "")
+        .write("unclear.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
     dir.write("lossy.jsonl", r#"{"type":"user","sessionId":"s","uuid":"u","parentUuid":null,"of_tomorrow":{"x":1},"message":{"role":"user","content":"hi"}}"#);
     for (args, code) in [
         ("convert x.jsonl --to record -o a.json -q", 0),
@@ -218,6 +219,11 @@ fn each_end_has_its_exit_code() {
         ("check torn.jsonl x.jsonl -q", 3),
         ("check missing.jsonl -q", 1),
         ("check torn.jsonl missing.jsonl -q", 1),
+        // The first unreadable file decides.
+        ("check unclear.jsonl -q", 2),
+        ("check missing.jsonl unclear.jsonl -q", 1),
+        ("check unclear.jsonl missing.jsonl -q", 2),
+        ("check x.jsonl unclear.jsonl missing.jsonl missing.jsonl -q", 2),
         ("stats x.jsonl --json", 0),
         ("stats missing.jsonl", 1),
     ] {
@@ -497,4 +503,54 @@ fn views_fold_after_as_many_lines_as_they_say() {
         );
         assert_eq!(dir.run("stats x.jsonl -v").stdout().matches("  Tool").count(), count);
     }
+}
+
+/// A sort of problem counts its files once each, however often a file has it.
+#[test]
+fn a_sort_of_problem_counts_each_file_once() {
+    for files in 2..=4 {
+        let dir = Dir::new(&format!("promises_problem_files_{files}"));
+        let mut times = 0;
+        for file in 0..files {
+            // The first file has one torn line, the second two.
+            let torn = format!("{}{{\"type\":\n", log(1)).repeat(file + 1);
+            times += file + 1;
+            dir.write(&format!("in/{file}.jsonl"), torn);
+        }
+        dir.write("in/sound.jsonl", log(1));
+        let ran = dir.run("convert in --to record -o out/");
+        let said = format!("(torn): {times} times in {files} files");
+        assert!(ran.stderr.contains(&said), "`{said}` is not in {}", ran.stderr);
+    }
+}
+
+/// A result of the second session in a file has nothing to do with a call of the first, whatever its id.
+#[test]
+fn a_result_is_shown_with_a_call_of_its_own_session() {
+    let message = |session: &str, uuid: &str, role: &str, content: &str| {
+        format!(
+            r#"{{"type":"{role}","sessionId":"{session}","uuid":"{uuid}","parentUuid":null,"cwd":"/w","message":{{"role":"{role}","content":[{content}]}}}}"#
+        ) + "\n"
+    };
+    let dir = Dir::new("promises_show_sessions");
+    let call = |name: &str| format!(r#"{{"type":"tool_use","id":"t","name":"{name}","input":{{"q":1}}}}"#);
+    let result = |text: &str| format!(r#"{{"type":"tool_result","tool_use_id":"t","content":"{text}"}}"#);
+    dir.write("a.jsonl", message("s1", "a", "assistant", &call("Alpha")));
+    dir.write("b.jsonl", message("s2", "b", "user", &result("late")));
+    dir.write(
+        "c.jsonl",
+        message("s3", "c", "assistant", &call("Gamma")) + &message("s3", "d", "user", &result("soon")),
+    );
+    let mut all = Vec::new();
+    for name in ["a", "b", "c"] {
+        dir.run(&format!("convert {name}.jsonl --to record -o {name}.json -q")).expect(0, "");
+        all.extend(dir.read(&format!("{name}.json")));
+    }
+    dir.write("all.json", &all);
+    let ran = dir.run("show all.json");
+    let shown = ran.stdout();
+    let line = |word: &str| shown.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
+    assert!(line("Alpha").contains("no result"), "{shown}");
+    assert!(line("late").contains("no call"), "{shown}");
+    assert!(line("Gamma").contains("soon"), "{shown}");
 }

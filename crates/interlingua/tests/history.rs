@@ -27,6 +27,9 @@ const CHAINED: [(&str, &str, &str); 4] = [
     ("copilot-cli", "id", "parentId"),
 ];
 
+/// Logs of ours: they keep a history as it is.
+const RECORDS: [&str; 2] = ["record", "record-v2"];
+
 fn log(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)
 }
@@ -327,6 +330,101 @@ fn a_subagent_that_speaks_first_is_not_the_session() {
         assert!(out.contains("asked of the agent") && out.contains("said by the agent"), "{}", to.0.name);
         assert!(!out.contains("the helper"), "{}: {out}", to.0.name);
     }
+}
+
+/// A message of Claude Code.
+fn message(at: usize, parent: Option<usize>, kind: &str, content: &Value) -> Value {
+    json!({"parentUuid": parent.map(uuid), "isSidechain": false, "sessionId": "11111111-2222-4333-8444-555555555555",
+        "cwd": "/r", "version": "2.1.0", "type": kind, "message": {"role": kind, "content": content},
+        "uuid": uuid(at), "timestamp": TIME})
+}
+
+/// A summary without a parent stands for the messages before it, and another message without a parent replaces them.
+#[test]
+fn a_summary_without_a_parent_begins_no_branch() {
+    let from = log("claude-code");
+    for is_summary in [true, false] {
+        let mut second = message(3, None, "user", &json!("the second root"));
+        if is_summary {
+            second["isCompactSummary"] = json!(true);
+        }
+        let bytes = lines(&[
+            message(1, None, "user", &json!("an early question")),
+            message(2, Some(1), "assistant", &json!([{"type": "text", "text": "an early answer"}])),
+            second,
+            message(4, Some(3), "assistant", &json!([{"type": "text", "text": "a late answer"}])),
+        ]);
+        for to in log_targets(from).filter(|to| !RECORDS.contains(&to.0.name)) {
+            let (out, report) = convert(from, to, &bytes);
+            let out = String::from_utf8_lossy(&out);
+            assert!(report.adds_up(), "{}", to.0.name);
+            assert!(out.contains("the second root") && out.contains("a late answer"), "{}: {out}", to.0.name);
+            for text in ["an early question", "an early answer"] {
+                assert_eq!(out.contains(text), is_summary, "{}, {text}, {is_summary}: {out}", to.0.name);
+            }
+        }
+    }
+}
+
+/// The notes of a log, and its messages by author.
+type RepairRow = (&'static [&'static str], Vec<(&'static str, Value)>);
+
+/// Each repair of a history has its note, and a sound history has none.
+#[test]
+fn each_repair_of_a_history_has_its_note() {
+    const MOVED: &str = "a result was moved behind its call";
+    const NO_RESULT: &str = "made up the result of a call that has none";
+    const NO_CALL: &str = "made up the call of a result that has none";
+    const USED_AGAIN: &str = "a call id used again was replaced";
+    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {"q": "x"}}]);
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "y"}]);
+    let text = json!([{"type": "text", "text": "z"}]);
+    let rows: [RepairRow; 5] = [
+        (&[], vec![("user", text.clone()), ("assistant", call("a")), ("user", result("a"))]),
+        (
+            &[MOVED],
+            vec![
+                ("user", text.clone()),
+                ("user", result("a")),
+                ("assistant", call("a")),
+                ("user", text.clone()),
+            ],
+        ),
+        (&[NO_RESULT], vec![("user", text.clone()), ("assistant", call("a")), ("user", text.clone())]),
+        (
+            // The made-up call stands before its result.
+            &[MOVED, NO_CALL],
+            vec![("user", text.clone()), ("user", result("a")), ("assistant", text.clone())],
+        ),
+        (
+            &[USED_AGAIN],
+            vec![
+                ("user", text.clone()),
+                ("assistant", call("a")),
+                ("user", result("a")),
+                ("assistant", call("a")),
+                ("user", result("a")),
+            ],
+        ),
+    ];
+    let from = log("claude-code");
+    let mut law = Law::new("each repair of a history has its note");
+    for (wanted, messages) in &rows {
+        let messages = messages.iter().enumerate();
+        let log = messages
+            .map(|(at, (kind, content))| message(at + 1, Some(at).filter(|at| *at > 0), kind, content));
+        let bytes = lines(&log.collect::<Vec<_>>());
+        // Cursor writes no results.
+        for to in log_targets(from).filter(|to| !RECORDS.contains(&to.0.name) && to.0.name != "cursor") {
+            let (_, report) = convert(from, to, &bytes);
+            let found: Vec<&str> = [MOVED, NO_RESULT, NO_CALL, USED_AGAIN]
+                .into_iter()
+                .filter(|note| report.notes.iter().any(|(it, _)| it == note))
+                .collect();
+            law.holds(found == *wanted, || format!("{}: {found:?}, not {wanted:?}", to.0.name));
+        }
+    }
+    law.end();
 }
 
 /// What happens in a made-up session. Each word is unique; calls have one of a few ids.

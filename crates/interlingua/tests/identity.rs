@@ -306,6 +306,29 @@ fn sessions_without_an_id_have_the_same_one_again_and_never_that_of_another() {
     }
 }
 
+/// Each printable character of ASCII in the id of a session: the target gets an id that its program takes.
+#[test]
+fn no_character_of_a_session_id_reaches_a_program_that_refuses_it() {
+    let uuid = "11111111-2222-4333-8444-555555555555";
+    let from = (Dialect::named("claude-code").expect("registered"), Role::Log);
+    for character in (' '..='~').map(String::from) {
+        for stem in ["word", uuid, "ses_word", "T-11111111-2222-4333-8444-555555555555"] {
+            let (begin, end) = stem.split_at(stem.len() - 2);
+            let id = format!("{begin}{character}{end}");
+            let line = serde_json::json!({"type": "user", "uuid": uuid, "parentUuid": null, "sessionId": id, "cwd": "/w",
+                "message": {"role": "user", "content": "hello"}});
+            for to in log_targets().into_iter().filter(|to| to.0.name != from.0.name) {
+                let written = convert(from, to, line.to_string().as_bytes()).bytes;
+                let ids = session_ids(to.0.name, &written);
+                assert_eq!(ids.is_empty(), place_of_session_id(to.0.name).is_none(), "{}", to.0.name);
+                for written in ids {
+                    assert!(is_session_id(to.0.name, &written), "`{id}` to {}: `{written}`", to.0.name);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn reasoning_that_nobody_signed_is_in_no_log_whose_api_refuses_it() {
     let mut refused = 0;

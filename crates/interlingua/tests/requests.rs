@@ -276,6 +276,32 @@ fn p56_a_system_message_between_others_stands_where_the_model_takes_it() {
     assert!(noted(&report, "system message written as marked user text"));
 }
 
+/// A system message is a message of its own only after the user and before the assistant or the end.
+#[test]
+fn p56_the_neighbours_of_a_system_message_decide_its_place() {
+    let said = |role: &str| json!({"role": role, "content": "x"});
+    for before in ["user", "assistant"] {
+        for after in [None, Some("user"), Some("assistant")] {
+            let mut messages = vec![said("user"), said("assistant")];
+            if before == "user" {
+                messages.push(said("user"));
+            }
+            messages.push(json!({"role": "system", "content": "Now in Polish."}));
+            messages.extend(after.map(said));
+            let (out, report) = convert(C, A, &json!({"model": "claude-opus-5-5", "messages": messages}));
+            let roles: Vec<_> = out["messages"].as_array().unwrap().iter().map(|it| &it["role"]).collect();
+            let stands = before == "user" && after != Some("user");
+            assert_eq!(roles.iter().any(|role| *role == "system"), stands, "{before}, {after:?}: {roles:?}");
+            assert_eq!(
+                noted(&report, "system message written as marked user text"),
+                !stands,
+                "{before}, {after:?}"
+            );
+            assert!(out.to_string().contains("Now in Polish."), "{out}");
+        }
+    }
+}
+
 #[test]
 fn json_mode_is_an_instruction_where_there_is_no_setting() {
     let request = json!({"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "x"}], "response_format": {"type": "json_object"}});

@@ -16,6 +16,8 @@ pub(super) struct TestBinary {
     name: String,
     path: PathBuf,
     took: Duration,
+    /// Tests that fail without a mutant.
+    left_out: Vec<String>,
 }
 
 /// What the tests made of a mutant.
@@ -61,7 +63,7 @@ pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<Test
             .iter()
             .filter(|name| {
                 tree.join("crates").join(package).join("tests").join(format!("{name}.rs")).is_file()
-                    || tree.join("crates").join(package).join("tests").join(name).is_dir()
+                    || tree.join("crates").join(package).join("tests").join(name).join("main.rs").is_file()
             })
             .collect();
         if !names.is_empty() {
@@ -95,6 +97,7 @@ pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<Test
                 name: name.to_owned(),
                 path: tree.join(path),
                 took: Duration::ZERO,
+                left_out: Vec::new(),
             });
         }
     }
@@ -109,24 +112,29 @@ fn compile_error(line: &str) -> Option<CompileError> {
     Some(CompileError { file: PathBuf::from(file), line: number, text: line.to_owned() })
 }
 
-/// Runs each test binary with no mutant on: what fails then says nothing about mutants. The fastest comes first.
-pub(super) fn baseline(binaries: &[TestBinary], tree: &Path) -> TaskResult<Vec<TestBinary>> {
+/// Runs each test binary with no mutant on. A test that fails then is left out. The fastest binary comes first.
+pub(super) fn baseline(binaries: Vec<TestBinary>, tree: &Path) -> TaskResult<Vec<TestBinary>> {
     let mut usable = Vec::new();
-    for binary in binaries {
-        let begun = Instant::now();
-        let run = start(binary, tree, "", Duration::from_secs(1_800))?;
-        let took = begun.elapsed();
-        if run.status.success() {
-            say(&format!("{:>7.1} s  {} {}", took.as_secs_f64(), binary.package, binary.name));
-            let TestBinary { package, name, path, .. } = binary;
-            usable.push(TestBinary { package, name: name.clone(), path: path.clone(), took });
+    for mut binary in binaries {
+        let mut passes = false;
+        // The second run is without the tests that failed in the first.
+        for _ in 0..2 {
+            let begun = Instant::now();
+            let run = start(&binary, tree, "", Duration::from_secs(1_800))?;
+            binary.took = begun.elapsed();
+            passes = run.status.success();
+            let names = failed_tests(&run);
+            if passes || names.is_empty() {
+                break;
+            }
+            say(&format!("left out: {} {}: {}", binary.package, binary.name, failed(&run)));
+            binary.left_out.extend(names);
+        }
+        if passes {
+            say(&format!("{:>7.1} s  {} {}", binary.took.as_secs_f64(), binary.package, binary.name));
+            usable.push(binary);
         } else {
-            say(&format!(
-                "left out: {} {} fails without a mutant: {}",
-                binary.package,
-                binary.name,
-                failed(&run)
-            ));
+            say(&format!("left out: {} {} fails without a mutant", binary.package, binary.name));
         }
     }
     usable.sort_by_key(|binary| binary.took);
@@ -155,6 +163,12 @@ pub(super) fn judge(mutant: &Mutant, binaries: &[TestBinary], tree: &Path) -> Ta
 fn start(binary: &TestBinary, tree: &Path, mutant: &str, limit: Duration) -> TaskResult<Output> {
     let mut run = Command::new("timeout");
     run.args(["--kill-after", "5", &limit.as_secs().to_string()]).arg(&binary.path).arg("--quiet");
+    if !binary.left_out.is_empty() {
+        run.arg("--exact");
+    }
+    for name in &binary.left_out {
+        run.args(["--skip", name]);
+    }
     run.current_dir(tree.join("crates").join(binary.package)).env(SWITCH, mutant);
     Ok(run.output()?)
 }
@@ -164,9 +178,7 @@ fn failed(run: &Output) -> String {
     if run.status.code() == Some(124) {
         return "never ended".to_owned();
     }
-    let text = String::from_utf8_lossy(&run.stdout);
-    let list = text.rsplit("\nfailures:\n").next().unwrap_or_default();
-    let mut names: Vec<&str> = list.lines().map_while(|line| line.strip_prefix("    ")).collect();
+    let mut names = failed_tests(run);
     let more = names.len().saturating_sub(2);
     names.truncate(2);
     match (names.is_empty(), more) {
@@ -174,4 +186,10 @@ fn failed(run: &Output) -> String {
         (_, 0) => names.join(", "),
         _ => format!("{} and {more} more", names.join(", ")),
     }
+}
+
+fn failed_tests(run: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&run.stdout);
+    let list = text.rsplit("\nfailures:\n").next().unwrap_or_default();
+    list.lines().map_while(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
 }

@@ -22,4 +22,5 @@ mod family;
 mod limits;
 mod probes;
 mod second;
+mod several;
 mod tables;

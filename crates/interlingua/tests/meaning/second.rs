@@ -7,13 +7,13 @@ use interlingua::model::{Author, ItemKind, Status};
 
 use crate::support::{Case, Law, Way, can_write, convert, fixtures, record};
 
-fn read(dialect: &str, role: Role, text: &str) -> Transcript {
+pub(crate) fn read(dialect: &str, role: Role, text: &str) -> Transcript {
     let dialect = Dialect::named(dialect).expect("registered");
     Transcript::read((dialect, role), text.trim().as_bytes(), &Options::default()).expect("readable").0
 }
 
 /// Every item, those within others included.
-fn items(transcript: &Transcript) -> Vec<&Item> {
+pub(crate) fn items(transcript: &Transcript) -> Vec<&Item> {
     fn within<'i>(item: &'i Item, all: &mut Vec<&'i Item>) {
         all.push(item);
         for content in &item.content {
@@ -237,6 +237,54 @@ fn two_sessions_in_an_input_are_each_alone() {
                     apart.len()
                 )
             });
+        }
+    }
+    law.end();
+}
+
+/// Two records whose sessions have no id are two records, and so are two whose ids differ.
+#[test]
+fn two_sessions_without_an_id_are_two() {
+    let cases = fixtures();
+    // The same writer in another version: a record that becomes a record of its own version stays as it is.
+    let older = (Dialect::named("record-v2").expect("registered"), Role::Log);
+    let mut law = Law::new("two sessions without an id are two");
+    for dialect in DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log) {
+        let mut of: Vec<&Case> = cases.iter().filter(|case| case.way.0.name == dialect.name).collect();
+        of.sort_by_key(|case| case.bytes.len());
+        let documents = |bytes: &[u8]| -> Vec<serde_json::Value> {
+            serde_json::Deserializer::from_slice(bytes)
+                .into_iter()
+                .map(|value| value.expect("JSON"))
+                .collect()
+        };
+        let records: Vec<_> = of
+            .iter()
+            .map(|case| documents(&convert(case.way, record(), &case.bytes).bytes))
+            .filter(|records| records.len() == 1)
+            .take(2)
+            .flatten()
+            .collect();
+        let [one, two] = &records[..] else { continue };
+        for ids in [[None, None], [Some("a"), Some("b")], [None, Some("b")], [Some("a"), None]] {
+            let both: Vec<String> = [one, two]
+                .into_iter()
+                .zip(ids)
+                .map(|(record, id)| {
+                    let mut record = record.clone();
+                    let session = record["session"].as_object_mut().expect("a session");
+                    session.insert("environment".to_owned(), serde_json::json!({"working-dir": "/w"}));
+                    session.remove("session-id");
+                    session.extend(id.map(|id| ("session-id".to_owned(), id.into())));
+                    let record = record.as_object_mut().expect("a record");
+                    record.remove("id");
+                    record.extend(id.map(|id| ("id".to_owned(), id.into())));
+                    let record = serde_json::Value::from(record.clone());
+                    record.to_string()
+                })
+                .collect();
+            let found = documents(&convert(record(), older, both.join("\n").as_bytes()).bytes).len();
+            law.holds(found == 2, || format!("{}, {ids:?}: {found} records", dialect.name));
         }
     }
     law.end();
