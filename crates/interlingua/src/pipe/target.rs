@@ -48,8 +48,8 @@ impl Target<'_> {
 
     /// The same output, which passes no bytes on: see [`JsonWriter::without_spilling`].
     pub(crate) fn without_spilling(&mut self) -> Target<'_> {
-        let Self { frame, late, made_up, .. } = *self;
-        Target { json: self.json.without_spilling(), ledger: self.ledger, frame, late, made_up }
+        let Self { frame, place, late, made_up, .. } = *self;
+        Target { json: self.json.without_spilling(), ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
