@@ -1,4 +1,4 @@
-//! What a writer writes to: the bytes, and the books in which it gives up what it cannot say.
+//! A writer's output: the JSON buffer, and the ledger it reports losses to.
 
 use super::ReadPlace;
 use crate::json::{JsonWriter, Raw, Str};
@@ -6,20 +6,20 @@ use crate::ledger::{Ledger, Reason};
 use crate::model::{EachField, Event, Field, Fields, Of, Part, Show, Value};
 use crate::tape::{ListElement, Tape, TapePlace, Val};
 
-/// What a writer writes to.
+/// A writer's output buffer and the ledger it reports losses to.
 #[derive(Debug)]
 pub struct Target<'o> {
-    /// The bytes.
+    /// The JSON output.
     pub json: JsonWriter<'o>,
-    /// The books.
+    /// The ledger.
     pub ledger: &'o mut Ledger,
     /// The frame whose events are being written.
     pub(super) frame: Option<&'o Tape<'o>>,
     /// Where in the frame the current event was read.
     pub(super) place: TapePlace,
-    /// They had to wait, and their frames are gone.
+    /// The events were held back, and their frames are gone.
     pub(super) late: bool,
-    /// They are ours: no leaf of the source holds what is lost of them.
+    /// The events were synthesized by us: no leaf of the source holds their values.
     pub(super) made_up: bool,
 }
 
@@ -40,7 +40,7 @@ impl Target<'_> {
         Target { json: self.json.reborrow(), ledger: self.ledger, frame, place, late, made_up }
     }
 
-    /// The same books, but the bytes go elsewhere.
+    /// The same ledger with another JSON output.
     pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
         let Self { frame, place, late, made_up, .. } = *self;
         Target { json, ledger: self.ledger, frame, place, late, made_up }
@@ -52,12 +52,12 @@ impl Target<'_> {
         Target { json: self.json.without_spilling(), ledger: self.ledger, frame, place, late, made_up }
     }
 
-    /// The same output for events that had to wait: what is lost of them stood in frames that are gone.
+    /// The same output for events that were held back. Their frames are gone, so their losses have no leaf.
     pub(crate) fn of_earlier_frames(&mut self) -> Target<'_> {
         Target { frame: None, late: true, ..self.reborrow() }
     }
 
-    /// The same output for events that no frame of the source holds: nothing is lost of them.
+    /// The same output for events that no frame of the source holds. Their values cannot be lost.
     pub(crate) fn of_no_frame(&mut self) -> Target<'_> {
         Target { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
@@ -67,7 +67,7 @@ impl Target<'_> {
         ReadPlace { frame: self.ledger.frame_number(), place: self.place }
     }
 
-    /// The same output for a value that was read at that place. There is none if its frame is gone.
+    /// The same output for a value read at `read`; `None` if the frame of the value is gone.
     pub(crate) fn at(&mut self, read: ReadPlace) -> Option<Target<'_>> {
         let is_here = read.frame == self.ledger.frame_number();
         is_here.then(|| Target { place: read.place, ..self.reborrow() })
@@ -78,8 +78,8 @@ impl Target<'_> {
         self.made_up
     }
 
-    /// Gives up a value that has no text of its own (a flag, a number, one of our words). One that no leaf said is no
-    /// loss.
+    /// Books the loss of a value without a text in the source (a flag, a number, a word of the model). A value that no leaf
+    /// holds is not a loss.
     pub fn lose(&mut self, field: Field, reason: Reason) {
         if let Some(leaf) = self.frame.and_then(|frame| frame.claimed_for(field, self.place).next()) {
             leaf.unsaid(reason);
@@ -88,7 +88,7 @@ impl Target<'_> {
         }
     }
 
-    /// Gives up a number that a leaf said, of this frame or of an earlier one.
+    /// Books the loss of a number that a leaf holds, in this frame or in an earlier one.
     pub(crate) fn lose_number(&mut self, field: Field, number: u64, reason: Reason) {
         match self.frame.and_then(|frame| frame.claimed_for(field, self.place).next()) {
             Some(leaf) => leaf.unsaid(reason),
@@ -97,19 +97,19 @@ impl Target<'_> {
         }
     }
 
-    /// Gives up a text.
+    /// Books the loss of a text.
     pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
         self.lose_source(field, text, reason);
     }
 
-    /// Gives up a text, if there is one.
+    /// Books the loss of a text, if there is a text.
     pub fn lose_some(&mut self, field: Field, text: Option<&Str<'_>>, reason: Reason) {
         if let Some(text) = text {
             self.lose_str(field, text, reason);
         }
     }
 
-    /// Gives up a text of reasoning: what was thought, or a summary of it.
+    /// Books the loss of a reasoning text: the reasoning itself, or a summary.
     pub(crate) fn lose_thought(&mut self, text: &Str<'_>, reason: Reason) {
         let is_it = |leaf: Val<'_>| leaf.str().is_some_and(|own| own.as_escaped() == text.as_escaped());
         let is_summary = |frame: &Tape<'_>| frame.claimed_for(Field::ReasoningSummary, self.place).any(is_it);
@@ -118,18 +118,18 @@ impl Target<'_> {
         self.lose_str(field, text, reason);
     }
 
-    /// Gives up a JSON value.
+    /// Books the loss of a JSON value.
     pub fn lose_raw(&mut self, field: Field, json: &Raw<'_>, reason: Reason) {
         self.lose_source(field, json, reason);
     }
 
-    /// Gives up a part of an item.
+    /// Books the loss of a part of an item.
     pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
         self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
     }
 
-    /// Gives up all that an object of a list says, such as a tool. Its values are looked up in the element of the list that
-    /// it was read from: a value that no leaf of the element says is no loss, whatever its neighbours say.
+    /// Books the loss of all fields of an object of a list, such as a tool. The leaves are searched in the list element that
+    /// the object was read from, never in its neighbours. A value that no leaf of the element holds is not a loss.
     pub(crate) fn lose_all<T: EachField + Clone>(&mut self, said: &T, reason: Reason) {
         let Some(element) = self.element_of(said) else {
             return self.lose_fields(&mut |show| said.clone().each_field(show), reason);
@@ -147,7 +147,8 @@ impl Target<'_> {
         });
     }
 
-    /// Gives up a value without a text of its own (a flag, one of our words) of an object of a list, such as a tool.
+    /// Books the loss of a value without a text in the source (a flag, a word of the model) of an object of a list, such as
+    /// a tool.
     pub(crate) fn lose_of<T: EachField + Clone>(&mut self, object: &T, field: Field, reason: Reason) {
         match self.element_of(object) {
             Some(element) => element.claimed_for(field).for_each(|leaf| leaf.unsaid(reason)),
@@ -166,7 +167,7 @@ impl Target<'_> {
         found.map(Val::element)
     }
 
-    /// Gives up an event with all it says. `of` is the kind of the item that a piece belongs to.
+    /// Books the loss of all fields of an event. `of` is the kind of the item that a delta belongs to.
     pub fn lose_event(&mut self, of: Of, event: &Event<'_>, reason: Reason) {
         self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
     }
@@ -178,7 +179,7 @@ impl Target<'_> {
                 sourced.add(field);
             }
         });
-        // A class and the word that it was read from are one leaf.
+        // A class and the vendor's word it was parsed from are the same leaf.
         each(&mut |field, value| match value.source() {
             Some(_) => self.lose_source(field, value, reason),
             None if sourced.has(field) => {}
@@ -186,34 +187,35 @@ impl Target<'_> {
         });
     }
 
-    /// Marks the leaf that a value was read from; if its frame is gone, its leaves are lost in the field's name.
+    /// Marks the leaf that a value was read from as lost. If the frame of the value is gone, the loss is booked under the name
+    /// of the field.
     fn lose_source(&mut self, field: Field, value: &dyn Value, reason: Reason) {
         let text = value.source().unwrap_or_default();
         let found = self.frame.and_then(|frame| {
-            // A copy of a leaf's text has no address; it is known by what it says.
+            // A copied text has another address than its leaf, so the leaf is found by an equal text.
             let same = |leaf: &Val<'_>| {
                 leaf.text() == text
                     || leaf.str().is_some_and(|own| own.as_escaped() == text || own.decode() == text)
             };
             let alike = || frame.claimed_for(field, self.place).find(same);
-            // What was not copied is of this frame even if it reads otherwise there, as a format that we call a type.
+            // A borrowed value is from this frame even if its leaf has another spelling: a schema `format` becomes a type.
             let last = || frame.claimed_for(field, self.place).next().filter(|_| !value.is_copy());
-            // A class and a copy of its word are one leaf, which may be given up already.
+            // A class and a copy of its word are the same leaf, which may be marked as lost already.
             let again = || frame.given_up_for(field, self.place).find(same);
             frame.value_at(text).or_else(alike).or_else(again).or_else(last)
         });
         match found {
             Some(leaf) if leaf.claimed().field() == Some(field) => leaf.unsaid(reason),
-            // Nobody claimed it, or for another field, and so it is booked.
+            // The leaf is unclaimed or claimed for another field, so the ledger books it without our mark.
             Some(_) => {}
-            // One of our own words, such as the issuer of a dialect's state: nobody's leaf.
+            // A word of the model, such as the issuer of opaque state, has no leaf.
             None if self.made_up || self.frame.is_some() && !value.is_copy() => {}
             None => self.ledger.lose_late(field, reason, value.leaves(), text.len() as u64),
         }
     }
 }
 
-/// How many digits a number has.
+/// The number of digits of a number.
 pub(crate) const fn digits(number: u64) -> u64 {
     match number.checked_ilog10() {
         Some(log) => log as u64 + 1,

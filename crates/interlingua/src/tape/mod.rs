@@ -269,7 +269,8 @@ impl<'t> Tape<'t> {
         Some(Some(innermost).filter(claimed).or_else(|| around.find(claimed)).unwrap_or(innermost))
     }
 
-    /// The recent values claimed for `field` and not marked as lost, the last claim first.
+    /// The recent values claimed for `field` and not marked as lost: values inside `place` first, then members around it.
+    /// Values of neighbouring list elements are excluded.
     pub(crate) fn claimed_for(&self, field: Field, place: TapePlace) -> impl Iterator<Item = Val<'_>> {
         self.recent_at(field, place).filter(|val| val.node.mark.get().unsaid.is_none())
     }
@@ -289,8 +290,8 @@ impl<'t> Tape<'t> {
         members.chain(around.filter(is_own_member)).chain(inner)
     }
 
-    /// Whether no list stands between a value and the innermost value that holds both it and the place. Across a list
-    /// stand neighbours. The whole frame has none.
+    /// Whether no list separates a value from the innermost container of both the value and the place. Values behind a list
+    /// boundary belong to neighbours. The whole frame has no neighbours.
     fn is_member(&self, node: &Node, place: TapePlace) -> bool {
         if place == TapePlace::FRAME {
             return true;
@@ -318,7 +319,7 @@ impl<'t> Tape<'t> {
     }
 }
 
-/// A value of a frame and all in it: the source of an event.
+/// The node range of a value and its children: the source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TapePlace {
     /// The number of the value.
@@ -331,7 +332,7 @@ impl TapePlace {
     /// The whole frame.
     pub(crate) const FRAME: Self = Self { first: 0, after: u32::MAX };
 
-    /// Whether another place lies in this one.
+    /// Whether `other` lies inside this place.
     #[inline]
     pub(crate) const fn contains(self, other: Self) -> bool {
         self.first <= other.first && other.after <= self.after
@@ -394,10 +395,10 @@ impl<'t> Val<'t> {
 /// The bound matters because a hostile frame can lose a hundred thousand values.
 const NEAR: usize = 256;
 
-/// How many claims around a place are looked at: each costs a search for the list between.
+/// The number of claims around a place to examine: each costs a search for a list boundary.
 const NEAR_AROUND: usize = 8;
 
-/// How many values back the value is looked for that holds a claimed one and a place.
+/// The number of preceding nodes to search for the common container of a claimed value and a place.
 const NEAR_HOLDER: usize = 1024;
 
 #[cfg(test)]
