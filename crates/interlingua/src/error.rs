@@ -404,6 +404,8 @@ pub enum Error {
     CannotRead(&'static str, &'static str),
     /// The dialect does not write this role.
     CannotWrite(&'static str, &'static str),
+    /// The dialect has several roles, and the input does not decide which one it is.
+    UnknownRole(&'static str),
 }
 
 impl fmt::Display for Error {
@@ -412,6 +414,7 @@ impl fmt::Display for Error {
             Error::UnknownDialect(name) => write!(f, "there is no dialect `{name}`"),
             Error::CannotRead(name, role) => write!(f, "`{name}` does not read role `{role}`"),
             Error::CannotWrite(name, role) => write!(f, "`{name}` does not write role `{role}`"),
+            Error::UnknownRole(name) => write!(f, "the input matches no role of `{name}`, or several"),
         }
     }
 }

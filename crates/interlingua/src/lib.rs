@@ -10,22 +10,22 @@
 //! Everything is a stream of events, and events fold into a conversation. The core does no IO: no files, sockets,
 //! clock, randomness, logging or threads. Bytes go in, bytes come out.
 //!
+//! Four doors:
+//!
+//! | for | use |
+//! |---|---|
+//! | bytes of one dialect to bytes of another | [`convert()`]; in pieces: [`pipe::Pipe`] |
+//! | a proxy for one model call, both ways | [`pipe::Exchange`] |
+//! | the events of a log or stream | [`for_each_event`] (borrowed), [`events`] (owned); in pieces: [`pipe::EventReader`] |
+//! | the losses of a conversion | [`ledger::Report`] |
+//!
 //! ```
-//! use interlingua::dialects::{Dialect, Options, Role};
-//! use interlingua::pipe::Pipe;
-//!
 //! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/tmp"}"#;
-//! let claude = Dialect::named("claude-code").expect("registered");
-//! let record = Dialect::named("record").expect("registered");
-//!
-//! let mut out = Vec::new();
-//! let mut pipe = Pipe::new((claude, Role::Log), (record, Role::Log), &Options::default())?;
-//! pipe.push(log, &mut out); // in pieces of any size
-//! let report = pipe.finish(&mut out);
+//! let (record, report) = interlingua::convert(log, "claude-code".parse()?, "record".parse()?)?;
 //!
 //! assert!(report.adds_up());
 //! assert_eq!(report.lost, 0);
-//! assert!(String::from_utf8(out)?.contains(r#""content":"hi""#));
+//! assert!(String::from_utf8(record)?.contains(r#""content":"hi""#));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,6 +33,7 @@
 
 pub mod check;
 pub mod dialects;
+mod doors;
 pub mod error;
 pub mod fold;
 pub mod framing;
@@ -45,3 +46,5 @@ pub mod pipe;
 pub mod sniff;
 pub mod tape;
 pub mod wire;
+
+pub use doors::{EventIter, convert, events, for_each_event};

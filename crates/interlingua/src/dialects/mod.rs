@@ -1,8 +1,10 @@
 //! The registry: one line per dialect. Command-line lists, completions, detection, the matrix in the README, laws and
 //! goldens are all derived from it.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::error::Error;
 use crate::framing::Framing;
 use crate::log::Outline;
 use crate::model::{Field, Says, SaysTable, Usage};
@@ -121,6 +123,15 @@ impl Dialect {
     /// The specification of this role.
     pub fn role(&self, role: Role) -> Option<&'static RoleSpec> {
         self.roles.iter().find(|spec| spec.role == role)
+    }
+}
+
+/// Parses the name of a dialect: `let claude: &Dialect = "claude-code".parse()?;`
+impl FromStr for &'static Dialect {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Dialect::named(name).ok_or_else(|| Error::UnknownDialect(name.to_owned()))
     }
 }
 

@@ -24,7 +24,7 @@ pub use target::Target;
 
 use events::Order;
 
-use crate::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use crate::dialects::{Dialect, MakeReader, Options, Plane, Role, RoleSpec};
 use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::json::{JsonBuffer, Output};
@@ -106,7 +106,7 @@ pub trait Writer: Send {
 /// One conversion.
 pub struct Pipe {
     /// `None`: the bytes pass unchanged.
-    stages: Option<(Box<dyn Framer>, Stages)>,
+    stages: Option<(Stages, Box<dyn Writer>)>,
     ledger: Ledger,
     emit: JsonBuffer,
 }
@@ -136,13 +136,19 @@ pub struct Buffers {
     json: JsonBuffer,
 }
 
+/// The stages before the writer.
 struct Stages {
+    framer: Box<dyn Framer>,
+    frames: FrameStages,
+}
+
+/// The stages between framer and writer.
+struct FrameStages {
     owner: &'static str,
     limits: Limits,
     tape: TapeBuf,
     reader: Box<dyn Reader>,
     order: Order,
-    writer: Box<dyn Writer>,
     /// Whether any frame was not blank.
     content: bool,
     /// The frame continues with its next piece; the reason for the pieces.
@@ -161,12 +167,10 @@ impl std::fmt::Debug for Pipe {
 impl Pipe {
     /// Joins the reader of one dialect to the writer of another.
     pub fn new(from: (&Dialect, Role), to: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
-        let (source, target) = (from.0.role(from.1), to.0.role(to.1));
+        let target = to.0.role(to.1);
         let writer =
             target.and_then(|spec| spec.write.as_ref()).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
-        let (spec, reader) = source
-            .and_then(|spec| Some((spec, spec.read?)))
-            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        let (spec, reader) = readable(from)?;
         if from.0.name == to.0.name && from.1 == to.1 && !(from.1 == Role::Request && options.asks_for_more())
         {
             return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
@@ -191,8 +195,8 @@ impl Pipe {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut pipe = Self::with_writer_that_says(from, (writer, says_everything), options)?;
-        if let Some((_, stages)) = &mut pipe.stages {
-            stages.only_looks = true;
+        if let Some((stages, _)) = &mut pipe.stages {
+            stages.frames.only_looks = true;
         }
         Ok(pipe)
     }
@@ -203,11 +207,7 @@ impl Pipe {
         writer: (Box<dyn Writer>, SaysTable),
         options: &Options,
     ) -> Result<Self, Error> {
-        let (spec, reader) = from
-            .0
-            .role(from.1)
-            .and_then(|spec| Some((spec, spec.read?)))
-            .ok_or(Error::CannotRead(from.0.name, from.1.word()))?;
+        let (spec, reader) = readable(from)?;
         Ok(Self::join(from.0, spec, reader(options), writer, options))
     }
 
@@ -218,25 +218,8 @@ impl Pipe {
         (writer, says): (Box<dyn Writer>, SaysTable),
         options: &Options,
     ) -> Self {
-        let limits = match source.plane {
-            Plane::Ours => options.limits.around_others(),
-            Plane::Wire | Plane::Live | Plane::Log => options.limits,
-        };
-        let framer = spec.framing.framer(limits.bytes);
-        let stages = Stages {
-            owner: source.name,
-            limits,
-            tape: TapeBuf::default(),
-            reader,
-            order: Order::new(&limits),
-            writer,
-            content: false,
-            goes_on: None,
-            no_final_newline: false,
-            only_looks: false,
-        };
         Self {
-            stages: Some((framer, stages)),
+            stages: Some((Stages::new(source, spec, reader, options), writer)),
             ledger: Ledger::new(says, spec.framing, options.trace),
             emit: JsonBuffer::default(),
         }
@@ -244,16 +227,18 @@ impl Pipe {
 
     /// Uses the buffers of an earlier conversion. Call before the first byte.
     pub fn use_buffers(&mut self, buffers: Buffers) {
-        let Some((framer, stages)) = &mut self.stages else { return };
+        let Some((Stages { framer, frames }, _)) = &mut self.stages else { return };
         *framer.memory() = buffers.frame;
-        stages.tape = buffers.tape;
+        frames.tape = buffers.tape;
         self.emit = buffers.json;
     }
 
     /// Returns the buffers, emptied and shrunk to the usual size.
     pub fn into_buffers(self) -> Buffers {
         let Self { stages, emit: mut json, .. } = self;
-        let Some((mut framer, Stages { mut tape, .. })) = stages else { return Buffers::default() };
+        let Some((Stages { mut framer, frames: FrameStages { mut tape, .. } }, _)) = stages else {
+            return Buffers::default();
+        };
         let mut frame = std::mem::take(framer.memory());
         frame.clear();
         frame.shrink_to(Buffers::USUAL);
@@ -265,10 +250,8 @@ impl Pipe {
     /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         let Self { stages, ledger, emit } = self;
-        let Some((framer, stages)) = stages else { return out.write(bytes) };
-        emit.emit(out).begin_push();
-        framer.push(bytes, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
-        emit.emit(out).end_push();
+        let Some((stages, writer)) = stages else { return out.write(bytes) };
+        stages.push(bytes, &mut **writer, ledger, emit, out);
     }
 
     /// Ends the input and returns the report. Call once.
@@ -281,7 +264,7 @@ impl Pipe {
     /// A body that is completely in memory is read in place, without a copy.
     pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
         let Self { stages, ledger, emit } = self;
-        let Some((framer, stages)) = stages else {
+        let Some((stages, writer)) = stages else {
             out.write(last);
             return ledger.report();
         };
@@ -289,15 +272,74 @@ impl Pipe {
         if let Some(memory) = out.memory() {
             memory.reserve(last.len() + last.len() / 8);
         }
-        emit.emit(out).begin_push();
-        framer.last(last, &mut |frame| stages.frame(frame, Target::new(emit.emit(out), ledger)));
-        stages.finish(Target::new(emit.emit(out), ledger));
-        emit.emit(out).end_push();
-        if !emit.has_written() && !stages.only_looks {
+        stages.finish_with(last, &mut **writer, ledger, emit, out);
+        if !emit.has_written() && !stages.frames.only_looks {
             ledger.nothing_written();
         }
         ledger.report()
     }
+}
+
+/// The specification of a role and its reader, if the dialect reads the role.
+fn readable(from: (&Dialect, Role)) -> Result<(&'static RoleSpec, MakeReader), Error> {
+    let spec = from.0.role(from.1).and_then(|spec| Some((spec, spec.read?)));
+    spec.ok_or(Error::CannotRead(from.0.name, from.1.word()))
+}
+
+/// Reads one dialect and passes each event to a closure: a conversion without a target.
+///
+/// [`crate::events`] and [`crate::for_each_event`] do this for a whole input.
+pub struct EventReader {
+    stages: Stages,
+    ledger: Ledger,
+    emit: JsonBuffer,
+}
+
+impl EventReader {
+    /// A reader for input of this dialect and role.
+    pub fn new(from: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
+        let (spec, reader) = readable(from)?;
+        let options = &Options { source: Some(from.0.name), ..options.clone() };
+        Ok(Self {
+            stages: Stages::new(from.0, spec, reader(options), options),
+            ledger: Ledger::new(says_everything, spec.framing, options.trace),
+            emit: JsonBuffer::default(),
+        })
+    }
+
+    /// Reads the next bytes, of any length, and passes the events found so far to `each`.
+    pub fn push(&mut self, bytes: &[u8], each: impl FnMut(&Event<'_>) + Send) {
+        let Self { stages, ledger, emit } = self;
+        stages.push(bytes, &mut EventCallback(each), ledger, emit, &mut Vec::new());
+    }
+
+    /// Ends the input, passes the last events to `each` and returns the report.
+    pub fn finish(mut self, each: impl FnMut(&Event<'_>) + Send) -> Report {
+        let Self { stages, ledger, emit } = &mut self;
+        stages.finish_with(&[], &mut EventCallback(each), ledger, emit, &mut Vec::new());
+        self.ledger.report()
+    }
+}
+
+impl std::fmt::Debug for EventReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventReader").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+/// Passes each event to a closure.
+struct EventCallback<F>(F);
+
+impl<F: FnMut(&Event<'_>) + Send> Writer for EventCallback<F> {
+    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+        (self.0)(event);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
 /// Lets `read` emit events to a writer outside any conversion: the output goes to `bytes`, and the ledger is
@@ -318,7 +360,57 @@ impl Buffers {
 }
 
 impl Stages {
-    fn frame(&mut self, frame: Frame<'_>, mut out: Target<'_>) {
+    fn new(source: &Dialect, spec: &RoleSpec, reader: Box<dyn Reader>, options: &Options) -> Self {
+        let limits = match source.plane {
+            Plane::Ours => options.limits.around_others(),
+            Plane::Wire | Plane::Live | Plane::Log => options.limits,
+        };
+        let frames = FrameStages {
+            owner: source.name,
+            limits,
+            tape: TapeBuf::default(),
+            reader,
+            order: Order::new(&limits),
+            content: false,
+            goes_on: None,
+            no_final_newline: false,
+            only_looks: false,
+        };
+        Self { framer: spec.framing.framer(limits.bytes), frames }
+    }
+
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        writer: &mut dyn Writer,
+        ledger: &mut Ledger,
+        emit: &mut JsonBuffer,
+        out: &mut dyn Output,
+    ) {
+        let Self { framer, frames } = self;
+        emit.emit(out).begin_push();
+        framer.push(bytes, &mut |frame| frames.frame(frame, writer, Target::new(emit.emit(out), ledger)));
+        emit.emit(out).end_push();
+    }
+
+    fn finish_with(
+        &mut self,
+        last: &[u8],
+        writer: &mut dyn Writer,
+        ledger: &mut Ledger,
+        emit: &mut JsonBuffer,
+        out: &mut dyn Output,
+    ) {
+        let Self { framer, frames } = self;
+        emit.emit(out).begin_push();
+        framer.last(last, &mut |frame| frames.frame(frame, writer, Target::new(emit.emit(out), ledger)));
+        frames.finish(writer, Target::new(emit.emit(out), ledger));
+        emit.emit(out).end_push();
+    }
+}
+
+impl FrameStages {
+    fn frame(&mut self, frame: Frame<'_>, writer: &mut dyn Writer, mut out: Target<'_>) {
         // Including the separator after the frame.
         self.order.read(frame.bytes.len() + 1);
         let goes_on = self.goes_on.take();
@@ -332,7 +424,7 @@ impl Stages {
             let more = more || literal;
             if why == "bom" {
                 out.ledger.note("byte order mark set aside");
-                return self.unreadable(frame.bytes, why, more, out);
+                return self.unreadable(frame.bytes, why, more, writer, out);
             }
             self.content = true;
             if goes_on != Some(why) {
@@ -343,35 +435,35 @@ impl Stages {
                     window: Window::around(frame.bytes, 0),
                 });
             }
-            return self.unreadable(frame.bytes, why, more, out);
+            return self.unreadable(frame.bytes, why, more, writer, out);
         }
         if frame.bytes.trim_ascii().is_empty() && !matches!(frame.kind, FrameKind::Element { .. }) {
-            return self.unreadable(frame.bytes, "blank", literal, out);
+            return self.unreadable(frame.bytes, "blank", literal, writer, out);
         }
         self.content = true;
         let Ok(text) = simdutf8::basic::from_utf8(frame.bytes) else {
             // The fast check does not return the position.
             let valid =
                 simdutf8::compat::from_utf8(frame.bytes).map_or_else(|error| error.valid_up_to(), str::len);
-            return self.damaged(frame, Code::InvalidUtf8, valid, "UTF-8", out);
+            return self.damaged(frame, (Code::InvalidUtf8, valid, "UTF-8"), writer, out);
         };
         match self.tape.parse(text, &self.limits) {
             // No agent writes lines like this, and a file may have many tiny ones: they are kept together, like lines
             // that are not JSON.
             Ok(tape) if frame.is_line() && !has_members(tape.root()) => {
-                self.damaged(frame, Code::UnknownShape, 0, "an object with members", out);
+                self.damaged(frame, (Code::UnknownShape, 0, "an object with members"), writer, out);
             }
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
                 let span = tape.root().span();
                 let around = marks_around(&frame, &text[..span.start], &text[span.end..]);
                 let around = (around.0.as_str(), around.1);
-                let (writer, order) = (&mut *self.writer, &mut self.order);
+                let order = &mut self.order;
                 let place = tape.root().place();
                 let at_frame = Target { frame: Some(&tape), place, ..out.reborrow() };
-                let mut events = Events { writer, order, out: at_frame };
+                let mut events = Events { writer: &mut *writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
-                self.writer.leftover(
+                writer.leftover(
                     Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), around },
                     &mut out,
                 );
@@ -382,35 +474,48 @@ impl Stages {
                 out.ledger.frame_read();
             }
             Err(fault) => {
-                let (writer, order) = (&mut *self.writer, &mut self.order);
-                let mut events = Events { writer, order, out: out.reborrow() };
+                let order = &mut self.order;
+                let mut events = Events { writer: &mut *writer, order, out: out.reborrow() };
                 if self.reader.sentinel(text, &mut events) {
                     out.ledger.frame_read();
                 } else {
-                    let (code, at, expected) = describe(fault, frame.bytes);
-                    self.damaged(frame, code, at, expected, out);
+                    self.damaged(frame, describe(fault, frame.bytes), writer, out);
                 }
             }
         }
     }
 
-    fn damaged(&mut self, frame: Frame<'_>, code: Code, at: usize, expected: &str, out: Target<'_>) {
+    fn damaged(
+        &mut self,
+        frame: Frame<'_>,
+        (code, at, expected): (Code, usize, &str),
+        writer: &mut dyn Writer,
+        out: Target<'_>,
+    ) {
         let place = out.ledger.place(Some(at), None);
         let detail = format!("expected {expected}");
         out.ledger.problem(Problem { code, place, detail, window: Window::around(frame.bytes, at) });
         let source = frame.source();
-        self.unreadable(source.as_deref().unwrap_or(frame.bytes), code.name(), frame.is_literal(), out);
+        let bytes = source.as_deref().unwrap_or(frame.bytes);
+        self.unreadable(bytes, code.name(), frame.is_literal(), writer, out);
     }
 
-    fn unreadable(&mut self, bytes: &[u8], why: &'static str, more: bool, mut out: Target<'_>) {
+    fn unreadable(
+        &mut self,
+        bytes: &[u8],
+        why: &'static str,
+        more: bool,
+        writer: &mut dyn Writer,
+        mut out: Target<'_>,
+    ) {
         let body = LeftoverBody::Unparsed { bytes, why, more };
-        self.writer.leftover(Leftover { owner: self.owner, body, around: ("", "") }, &mut out);
+        writer.leftover(Leftover { owner: self.owner, body, around: ("", "") }, &mut out);
         if !out.ledger.is_settled() {
             Leftover { owner: self.owner, body, around: ("", "") }.lose(out.ledger, Reason::Invalid);
         }
     }
 
-    fn finish(&mut self, mut out: Target<'_>) {
+    fn finish(&mut self, writer: &mut dyn Writer, mut out: Target<'_>) {
         if !self.content {
             out.ledger.problem(Problem {
                 code: Code::Empty,
@@ -419,11 +524,11 @@ impl Stages {
                 window: Window::default(),
             });
         }
-        let Stages { reader, writer, order, .. } = self;
-        reader.finish(&mut Events { writer: &mut **writer, order, out: out.reborrow() });
+        let Self { reader, order, .. } = self;
+        reader.finish(&mut Events { writer: &mut *writer, order, out: out.reborrow() });
         for event in order.lifecycle.closing() {
             out.ledger.note("closed what the source left open");
-            order.pass(&event, &mut **writer, &mut out);
+            order.pass(&event, &mut *writer, &mut out);
         }
         if self.no_final_newline {
             writer.leftover(
