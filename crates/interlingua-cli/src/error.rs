@@ -8,8 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::sniff::{Guess, UnreadForm};
 use interlingua::wire::backends::Backend;
-use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
+use interlingua_sessions::ArchiveError;
 
 use crate::content::ContentForm;
 use crate::show::safe;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use interlingua_archive::{SessionStore, StoreContents, StoredSession};
+use interlingua_sessions::{SessionStore, StoreContents, StoredSession};
 
 use crate::error::CommandError;
 use crate::show::safe;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use interlingua_archive::{ArchiveError, SessionStore};
+use interlingua_sessions::{ArchiveError, SessionStore};
 use proptest::prelude::*;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};

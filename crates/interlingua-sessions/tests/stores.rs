@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::error::Code;
 use interlingua::pipe::Pipe;
-use interlingua_archive::{ArchiveError, SessionStore};
+use interlingua_sessions::{ArchiveError, SessionStore};
 use rusqlite::Connection;
 
 /// A folder for one test, removed afterwards.
@@ -140,7 +140,7 @@ fn tree(scratch: &Scratch) -> PathBuf {
 /// The sessions of a store as documents.
 fn documents(path: &Path) -> Vec<(String, String)> {
     let sessions = SessionStore::at(path).expect("a store").contents().expect("sessions").sessions;
-    let read = |session: &interlingua_archive::StoredSession| {
+    let read = |session: &interlingua_sessions::StoredSession| {
         let mut text = String::new();
         session.open().expect("a session").read_to_string(&mut text).expect("text");
         text
