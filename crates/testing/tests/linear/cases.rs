@@ -1,9 +1,9 @@
 //! Which shapes are tried on which targets, and which of these are known not to be linear.
 
 use interlingua::dialects::Role;
-use interlingua_limits::generate;
-use interlingua_limits::generate::logs::LOGS as LOGS_OF_AGENTS;
-use interlingua_limits::hostile::{
+use interlingua_testing::generate;
+use interlingua_testing::generate::logs::LOGS as LOGS_OF_AGENTS;
+use interlingua_testing::hostile::{
     HostileShape, agents, bodies, claude, codex, gemini, record, responses, streams, universal,
 };
 

@@ -3,7 +3,7 @@
 //! not grow with the input.
 //!
 //! Cost is the time that the thread has run, the bytes it has asked the allocator for, and the bytes it has written. A
-//! growth of 1 is linear, of 16 quadratic. `cargo test -p interlingua-limits --test linear -- --nocapture` prints each;
+//! growth of 1 is linear, of 16 quadratic. `cargo test -p interlingua-testing --test linear -- --nocapture` prints each;
 //! with `INTERLINGUA_FULL=1` it also waits for those that are far too slow, to tell by how much.
 
 #![allow(missing_docs, reason = "not published")]
@@ -18,7 +18,7 @@ use cases::{
     AGENTS, AGENTS_HOSTILE, BODIES, CHILDREN, CLAUDE, CODEX, Case, LOGS, NOT_YET, OPEN, PIECES, RECORD,
     STREAMS, Side, TABLES, UNIVERSAL, Way,
 };
-use interlingua_limits::Counting;
+use interlingua_testing::Counting;
 use measure::{Growth, convert};
 
 #[global_allocator]

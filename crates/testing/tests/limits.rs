@@ -11,9 +11,9 @@ use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::json::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
-use interlingua_limits::generate::logs::LOGS;
-use interlingua_limits::generate::{self, claude_line};
-use interlingua_limits::{Counting, counts, restart};
+use interlingua_testing::generate::logs::LOGS;
+use interlingua_testing::generate::{self, claude_line};
+use interlingua_testing::{Counting, counts, restart};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -7,7 +7,7 @@ use interlingua::dialects::{Dialect, Options};
 use interlingua::json::Output;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
-use interlingua_limits::counts;
+use interlingua_testing::counts;
 
 use super::cases::{Case, DAMAGED, DEEP, RECORD, Side, Way};
 
