@@ -26,7 +26,8 @@ use runs::{MutantVerdict, TestBinary};
 const SWITCH: &str = "INTERLINGUA_MUTANT";
 
 /// The crates that mutants may change, and whose tests are run.
-const PACKAGES: [&str; 4] = ["interlingua", "interlingua-record", "interlingua-sessions", "interlingua-cli"];
+const PACKAGES: [&str; 5] =
+    ["interlingua", "interlingua-record", "interlingua-report", "interlingua-sessions", "interlingua-cli"];
 
 /// What the arguments ask for.
 #[derive(Default)]

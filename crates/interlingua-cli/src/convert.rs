@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use interlingua::dialects::ours::{record, record_v2};
-use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use interlingua::dialects::{Dialect, Options, Plane, Role};
 use interlingua::error::Code;
 use interlingua::ledger::{LossPolicy, Report};
 use interlingua::log::{Outline, OutlineReader};
@@ -15,58 +15,21 @@ use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
 use interlingua::sniff::{Detection, Guess};
 use interlingua::tape::Limits;
+use interlingua_record::contract::Refusal;
+use interlingua_report::json::ReportWriter;
+use interlingua_report::{Converted, Identified, IdentifiedBy, Summary, render, safe};
 
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Convert, SourceFlags};
 use crate::outputs::{self, FilePlace, NewFolders, Sink, Taken};
-use crate::report::ReportWriter;
-use crate::show::safe;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
 use crate::stores;
-use crate::summary::Summary;
 use crate::talk::{self, Talk};
-use crate::{globs, jobs, joined, render};
+use crate::{globs, jobs, joined};
 
-/// What an input is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Identified {
-    pub(crate) dialect: &'static Dialect,
-    pub(crate) spec: &'static RoleSpec,
-    pub(crate) how: How,
-    /// Detection would have said this instead.
-    pub(crate) looks_like: Option<&'static Dialect>,
-}
-
-/// How we know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    Detected,
-    Named,
-}
-
-/// One file converted.
-#[derive(Debug)]
-pub(crate) struct Converted {
-    pub(crate) name: String,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) from: Identified,
-    pub(crate) to: (&'static Dialect, Role),
-    /// The source and the target are the same: the bytes passed untouched and unread.
-    pub(crate) is_copy: bool,
-    pub(crate) report: Report,
-}
-
-impl Converted {
-    /// Whether nothing of a conversation is in an output that is about one, and nothing of the source is kept in it.
-    pub(crate) fn has_no_content(&self) -> bool {
-        let is_about_one = match self.to.1 {
-            Role::Request | Role::Response | Role::Stream | Role::Live | Role::Log => true,
-            Role::Count | Role::Counted | Role::Models | Role::Input => false,
-        };
-        is_about_one && !self.is_copy && self.report.content.is_empty() && self.report.kept == 0
-    }
-}
+/// The summary of a run of this command.
+pub(crate) type RunSummary = Summary<CommandError>;
 
 pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
@@ -99,8 +62,9 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     if summary.files == 0 && !summary.skipped.iter().any(is_there) {
         return Err(CommandError::NothingRecognised(summary.skipped.len()));
     }
-    if let Some(refusal) = summary.refusal {
-        return Err(CommandError::Refused(refusal));
+    if let Some(loss) = summary.forbidden {
+        let refusal = Refusal::of_loss(&loss.row, loss.target, loss.report);
+        return Err(CommandError::Refused(Box::new(refusal)));
     }
     let strict_failure = args.strict && summary.unsound;
     if strict_failure {
@@ -110,7 +74,12 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
 }
 
 /// One input to a file or to stdout.
-fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
+fn single(
+    path: &Path,
+    output: Option<&Path>,
+    args: &Convert,
+    talk: &Talk,
+) -> Result<RunSummary, CommandError> {
     let input = InputPlace::of(path);
     let stdout = if output.is_none() { outputs::stdout_file() } else { None };
     let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_place(args)).collect();
@@ -148,7 +117,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     };
     let hidden = ProgressBar::hidden();
     let next: NextFile<'_> = if spool.is_some() { None } else { Some(&mut next) };
-    let converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
+    let mut converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
     if let Some(spool) = spool {
         if record::has_several(&converted.report) {
             return Err(CommandError::SeveralRecords(input.name()));
@@ -157,7 +126,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     } else if output.is_none() && record::has_several(&converted.report) {
         talk.say(RECORDS_FOLLOW);
     }
-    let converted = Converted { output: output.map(Path::to_owned), ..converted };
+    converted.output = output.map(Path::to_owned);
     talk.say(&render::converted(&converted, talk.verbose));
     account.add(&converted);
     account.end()
@@ -178,7 +147,7 @@ pub(crate) fn further_file(path: &Path, source: Option<&Path>) -> Result<Sink, C
 }
 
 /// Many files to a directory, so many at once as asked for.
-fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
+fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<RunSummary, CommandError> {
     if looks_like_a_file(output) {
         return Err(CommandError::FileForSeveral(output.to_owned()));
     }
@@ -195,7 +164,7 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
     let mut account = RunAccount::begin(args)?;
-    account.summary = Summary { skipped, failed, ..Summary::default() };
+    (account.summary.skipped, account.summary.failed) = (skipped, failed);
     let bar = progress(&files, talk);
     let work = |file: &FoundFile| one_of_many(file, (output, &folders), (&taken, &earlier), args, &bar);
     jobs::each(&files, &args.bulk, work, |file, result| match result {
@@ -205,7 +174,7 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
             }
             account.add(&converted);
         }
-        Err(error) => account.summary.leave_out(file, error),
+        Err(error) => account.leave_out(file, error),
     });
     bar.finish_and_clear();
     tell(&account.summary, talk);
@@ -216,20 +185,24 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
 pub(crate) struct RunAccount<'a> {
     args: &'a Convert,
     policy: LossPolicy,
-    pub(crate) summary: Summary,
-    report: Option<ReportWriter>,
+    pub(crate) summary: RunSummary,
+    report: Option<ReportWriter<Sink>>,
 }
 
 impl<'a> RunAccount<'a> {
     /// Opens the report, if one is asked for. Its place has been checked.
     pub(crate) fn begin(args: &'a Convert) -> Result<Self, CommandError> {
-        let open = |_: &PathBuf| ReportWriter::new("convert", report_file(args));
+        let open = |_: &PathBuf| match report_file(args) {
+            None => Ok(Sink::stdout()),
+            Some(path) => Sink::private(path),
+        };
+        let report = args.report.as_ref().map(open).transpose()?;
         let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
         Ok(Self {
             args,
             policy: strict.and(args.policy.clone().unwrap_or_default()),
             summary: Summary::default(),
-            report: args.report.as_ref().map(open).transpose()?,
+            report: report.map(|sink| ReportWriter::new("convert", sink)),
         })
     }
 
@@ -242,10 +215,18 @@ impl<'a> RunAccount<'a> {
         }
     }
 
-    pub(crate) fn end(self) -> Result<Summary, CommandError> {
+    /// Adds an input without an output.
+    pub(crate) fn leave_out(&mut self, file: &FoundFile, error: CommandError) {
+        let is_there = matches!(error, CommandError::Exists(_));
+        let skipped = is_there || (error.is_skip() && !file.named);
+        let list = if skipped { &mut self.summary.skipped } else { &mut self.summary.failed };
+        list.push((file.input.name(), error));
+    }
+
+    pub(crate) fn end(self) -> Result<RunSummary, CommandError> {
         let Self { summary, report, .. } = self;
         if let Some(report) = report {
-            report.finish(&summary.skipped, Some(&summary))?;
+            report.finish(&summary.skipped, Some(&summary)).finish()?;
         }
         Ok(summary)
     }
@@ -264,7 +245,7 @@ pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
     args.report.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-pub(crate) fn tell(summary: &Summary, talk: &Talk) {
+pub(crate) fn tell(summary: &RunSummary, talk: &Talk) {
     if summary.files == 0 && summary.skipped.is_empty() && summary.failed.is_empty() {
         // There was nothing; whoever called says so.
         return;
@@ -362,9 +343,10 @@ fn one_of_many(
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
     let to = (args.target(), role);
     let options = conversion_options((&opened, &file.input), &identity, to, args)?;
-    let converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
+    let mut converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
-    Ok(Converted { output: Some(path), ..converted })
+    converted.output = Some(path);
+    Ok(converted)
 }
 
 fn conversion_options(
@@ -401,7 +383,11 @@ fn convert(
     let pipe = Pipe::new((from.dialect, from.spec.role), to, options);
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let is_copy = pipe.is_copy();
-    let converted = |report| Converted { name: input.name(), output: None, from, to, is_copy, report };
+    let converted = |report| {
+        let mut converted = Converted::new(input.name(), from, to, report);
+        converted.is_copy = is_copy;
+        converted
+    };
     // Lines over the frame limit are not read either, and are carried over all the same.
     let carried = |report: &Report| {
         report.kept > 0 && report.problems.iter().any(|problem| problem.code == Code::TooLarge)
@@ -497,18 +483,18 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
         Some(dialect) => opened.candidates.decide_for(dialect),
         None => opened.candidates.decide(),
     };
-    let (dialect, how, guess) = match (flags.from, detection) {
-        (None, Detection::Clear(guess)) => (guess.dialect, How::Detected, Some(guess)),
-        (Some(dialect), Detection::Clear(guess)) => (dialect, How::Named, Some(guess)),
-        (Some(dialect), Detection::Unknown) => (dialect, How::Named, None),
+    let (dialect, by, guess) = match (flags.from, detection) {
+        (None, Detection::Clear(guess)) => (guess.dialect, IdentifiedBy::Detection, Some(guess)),
+        (Some(dialect), Detection::Clear(guess)) => (dialect, IdentifiedBy::Name, Some(guess)),
+        (Some(dialect), Detection::Unknown) => (dialect, IdentifiedBy::Name, None),
         (None, Detection::Unknown) => return Err(opened.undetected(name)),
         (from, Detection::Unclear(close)) => {
             // Whoever names the dialect, or the role, may have answered the question.
             let fits = |guess: &&Guess| flags.role.is_none_or(|role| role == guess.role);
             match (from, &close.iter().filter(fits).collect::<Vec<_>>()[..]) {
-                (Some(dialect), [guess]) => (dialect, How::Named, Some(**guess)),
-                (None, [guess]) if close.len() > 1 => (guess.dialect, How::Detected, Some(**guess)),
-                (Some(dialect), _) if flags.role.is_some() => (dialect, How::Named, None),
+                (Some(dialect), [guess]) => (dialect, IdentifiedBy::Name, Some(**guess)),
+                (None, [guess]) if close.len() > 1 => (guess.dialect, IdentifiedBy::Detection, Some(**guess)),
+                (Some(dialect), _) if flags.role.is_some() => (dialect, IdentifiedBy::Name, None),
                 _ => return Err(CommandError::Unclear { name: name.to_owned(), close }),
             }
         }
@@ -533,7 +519,9 @@ pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Resu
             only.ok_or_else(unclear)?
         }
     };
-    Ok(Identified { dialect, spec, how, looks_like })
+    let mut identified = Identified::new(dialect, spec, by);
+    identified.looks_like = looks_like;
+    Ok(identified)
 }
 
 fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {

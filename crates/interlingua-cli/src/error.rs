@@ -9,10 +9,10 @@ use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::sniff::{Guess, UnreadForm};
 use interlingua::wire::backends::Backend;
 use interlingua_record::contract::Refusal;
+use interlingua_report::{Explain, safe};
 use interlingua_sessions::ArchiveError;
 
 use crate::content::ContentForm;
-use crate::show::safe;
 use crate::unpack::{Packing, UnpackError};
 
 /// How the command ends.
@@ -277,9 +277,10 @@ impl CommandError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
 
-    /// What happened, in a line.
-    pub(crate) fn message(&self) -> String {
+impl Explain for CommandError {
+    fn message(&self) -> String {
         match self {
             CommandError::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
             CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
@@ -373,8 +374,7 @@ impl CommandError {
         }
     }
 
-    /// Why a file of a directory was left aside, in a few words beside its name.
-    pub(crate) fn reason_to_skip(&self) -> String {
+    fn reason_to_skip(&self) -> String {
         match self {
             CommandError::Empty(_) => "it is empty".to_owned(),
             CommandError::Exists(_) => "its output is there already".to_owned(),
@@ -393,8 +393,7 @@ impl CommandError {
         }
     }
 
-    /// The way out, where there is one.
-    pub(crate) fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         let roles = |dialect: &Dialect, can: fn(&interlingua::dialects::RoleSpec) -> bool| {
             let words: Vec<String> = dialect
                 .roles
@@ -595,6 +594,7 @@ fn reason(error: &io::Error) -> String {
 mod tests {
     use interlingua::dialects::{Dialect, Role};
     use interlingua::sniff::Guess;
+    use interlingua_report::Explain as _;
 
     use super::CommandError;
 

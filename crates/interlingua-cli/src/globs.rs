@@ -3,8 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
+use interlingua_report::safe;
+
 use crate::error::CommandError;
-use crate::show::safe;
 
 /// The pattern, if this argument is one: it has wildcards and is no name of anything that exists.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {

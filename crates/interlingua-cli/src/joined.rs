@@ -14,17 +14,16 @@ use interlingua::graph::{
 };
 use interlingua::json::Output;
 use interlingua::model::Usage;
+use interlingua_report::{Converted, safe};
 
 use crate::convert::{
-    Converted, RunAccount, convert_file, further_file, output_directory, report_file, report_place, tell,
+    RunAccount, RunSummary, convert_file, further_file, output_directory, report_file, report_place, tell,
 };
 use crate::error::CommandError;
 use crate::flags::Convert;
 use crate::jobs;
 use crate::outputs::{self, PrivateFolder, Sink, Taken};
-use crate::show::safe;
 use crate::sources::{self, FoundFile, FoundFiles};
-use crate::summary::Summary;
 use crate::talk::Talk;
 
 /// A session that was joined to others, made a file of its own again.
@@ -216,7 +215,7 @@ pub(crate) fn join(
     into_directory: bool,
     args: &Convert,
     talk: &Talk,
-) -> Result<Summary, CommandError> {
+) -> Result<RunSummary, CommandError> {
     if args.target().name != record::DIALECT.name {
         return Err(CommandError::JoinsRecords(args.target()));
     }
@@ -238,12 +237,12 @@ pub(crate) fn join(
             Ok((converted, reader.finish()))
         };
     let mut account = RunAccount::begin(args)?;
-    account.summary = Summary { skipped, failed, ..Summary::default() };
+    (account.summary.skipped, account.summary.failed) = (skipped, failed);
     let mut family = Family::new(&folder, &files);
     let work = |number: &usize| to_record(*number, Vec::new());
     jobs::each(&numbers, &args.bulk, work, |number, result| match result {
         Ok((converted, facts)) => family.add(*number, converted, facts),
-        Err(error) => account.summary.leave_out(&files[*number], error),
+        Err(error) => account.leave_out(&files[*number], error),
     });
     family.link()?;
     // What a parent tells of its subagents' responses is counted there.
@@ -465,9 +464,10 @@ impl<'f> Family<'f> {
             member
         };
         let roots: Vec<usize> = (0..members.len()).map(root_of).collect();
-        let with_output = |(member, root): (FamilyMember, usize)| Converted {
-            output: outputs.get(&root).cloned(),
-            ..member.converted
+        let with_output = |(member, root): (FamilyMember, usize)| {
+            let mut converted = member.converted;
+            converted.output = outputs.get(&root).cloned();
+            converted
         };
         members.into_iter().zip(roots).map(with_output).collect()
     }

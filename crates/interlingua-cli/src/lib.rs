@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! flags -> sources (files, stdin, directories, patterns) -> unpack -> interlingua::pipe -> outputs
-//!                                                        \-> report -> render -> stderr, --report
+//!                                                        \-> interlingua-report -> stderr, --report
 //! ```
 //!
-//! stdout is data, stderr is talk. All prose is in `render` and `error`; what is said never depends on colour.
+//! stdout is data, stderr is talk. All prose is in `interlingua-report`, `error` and `receipts`; what is said never depends on colour.
 
 mod backends;
 mod check;
@@ -18,19 +18,16 @@ mod flags;
 mod globs;
 mod jobs;
 mod joined;
-mod losses;
 mod matrix;
 mod orders;
 mod outputs;
 mod prices;
-mod render;
-mod report;
+mod receipts;
 mod show;
 mod sources;
 mod stats;
 mod stop;
 mod stores;
-mod summary;
 mod talk;
 mod unpack;
 

@@ -12,10 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use interlingua::dialects::ours::record;
 use interlingua::framing::{Frame, FrameKind, Framing};
 use interlingua::json::Output;
+use interlingua_report::safe::DataScreen;
 use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
-use crate::show::safe::DataScreen;
 use crate::sources::FoundFile;
 
 /// The names of files that are not complete.
@@ -126,7 +126,7 @@ impl Spool {
     /// Passes everything on to stdout.
     pub(crate) fn pass_on(self) -> Result<(), CommandError> {
         let path = self.path();
-        let failed = |error| CommandError::Read(crate::show::safe::path_name(&path), error);
+        let failed = |error| CommandError::Read(interlingua_report::safe::path_name(&path), error);
         let mut reader = io::BufReader::new(File::open(&path).map_err(failed)?);
         let mut sink = Sink::stdout();
         loop {

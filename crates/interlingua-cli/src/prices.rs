@@ -8,10 +8,10 @@ use std::fs;
 use std::path::Path;
 
 use interlingua::model::Usage;
+use interlingua_report::safe;
 use toml::{Table, Value};
 
 use crate::error::CommandError;
-use crate::show::safe;
 
 /// So many trillionths of a US dollar.
 pub(crate) type Picodollars = u128;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::agents::opencode;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::sniff::{self, Candidates, Detection, Guess};
+use interlingua_report::safe;
 
 use crate::content::ContentForm;
 use crate::error::CommandError;
@@ -15,7 +16,6 @@ use crate::flags::SourceFlags;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::outputs::{self, FilePlace, extension, is_temporary, same_place};
-use crate::show::safe;
 use crate::stores::{self, SessionInput, StoreInputs};
 use crate::unpack::{self, Unpacked};
 

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use interlingua_report::safe;
 use interlingua_sessions::{SessionStore, StoreContents, StoredSession};
 
 use crate::error::CommandError;
-use crate::show::safe;
 
 /// A session in a store.
 #[derive(Clone, Debug)]

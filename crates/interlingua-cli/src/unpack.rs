@@ -7,10 +7,9 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
+use interlingua_report::render::number;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-
-use crate::render::number;
 
 /// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
 const WINDOW: u64 = 128 << 20;

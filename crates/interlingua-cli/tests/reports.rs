@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use support::Dir;
 
-const SCHEMA: &str = include_str!("../schema/report-1.schema.json");
+const SCHEMA: &str = interlingua_report::json::SCHEMA;
 const STATS_SCHEMA: &str = include_str!("../schema/stats-1.schema.json");
 
 /// A Codex rollout with settings, usage and bookkeeping that Claude Code's log has no place for.

@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 use interlingua::json::base64;
 use interlingua::model::{Media, MediaSource};
+use interlingua_report::render::{number, plural};
+use interlingua_report::safe::{one_line, visible};
 use sha2::{Digest as _, Sha256};
 
 use super::Look;
@@ -15,14 +17,12 @@ use super::page_text::{
     CHUNK_BYTES, CHUNK_LINES, TextChunks, cells, clip, escape, lines, lines_of, picture, split_lines,
 };
 use super::prose::{Block, Inline, blocks, inline};
-use super::safe::{one_line, visible};
 use super::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
     ToolUse, changes, gist,
 };
 use super::timeline;
 use super::words::{self, SpeakerLine, Tone};
-use crate::render::{number, plural};
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");

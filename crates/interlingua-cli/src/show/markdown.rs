@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use interlingua_report::render::plural;
+use interlingua_report::safe::{one_line, visible};
+
 use super::Look;
 use super::prose::{Block, Inline, blocks, inline};
-use super::safe::{one_line, visible};
 use super::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryTurn, ToolFate, ToolUse,
     changes, gist,
 };
 use super::words::{self, SpeakerLine};
-use crate::render::plural;
 
 const FAILED_LINES: usize = 20;
 const DIFF_LINES: usize = 60;

@@ -5,7 +5,6 @@ mod markdown;
 mod page_text;
 mod pager;
 mod prose;
-pub(crate) mod safe;
 mod story;
 mod terminal;
 mod timeline;
@@ -17,16 +16,16 @@ use std::path::Path;
 use interlingua::dialects::Options;
 use interlingua::json::Output;
 use interlingua::pipe::Pipe;
+use interlingua_report::safe::{self, ScreenWriter};
+use interlingua_report::{Identified, render};
 
-use crate::convert::{Identified, identify, options};
+use crate::convert::{identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::ShowSession;
 use crate::outputs::{self, Sink};
-use crate::render;
 use crate::sources::InputPlace;
 use crate::talk::Talk;
 use pager::Pager;
-use safe::ScreenWriter;
 use story::{Story, StoryWriter};
 
 /// What all forms need to know beside the story.
@@ -110,9 +109,18 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     sink.finish()?;
     written.map_err(CommandError::Output)?;
     if let Some(output) = output {
-        talk.say(&render::shown(name, &identity, output, form_name));
+        talk.say(&shown(name, &identity, output, form_name));
     }
     Ok(Exit::Done)
+}
+
+/// The line about a session that was written to a file.
+fn shown(name: &str, identity: &Identified, output: &Path, form: &str) -> String {
+    format!(
+        "{}writing {} ({form})\n",
+        render::reading(name, identity),
+        safe::exact_line(&safe::path_name(output))
+    )
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

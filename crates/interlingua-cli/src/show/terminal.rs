@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use interlingua_report::render::{number, plural};
+use interlingua_report::safe::{one_line, visible};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::Look;
-use super::safe::{one_line, visible};
 use super::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
     ToolUse, changes, gist,
 };
 use super::words::{self, SpeakerLine, Tone};
-use crate::render::{number, plural};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

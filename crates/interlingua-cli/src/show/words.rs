@@ -9,12 +9,12 @@ use interlingua::model::{
     Compaction, Decision, Failure, Media, MediaSource, Opaque, Permission, Question, Session, SessionEnd,
     Usage,
 };
+use interlingua_report::Identified;
+use interlingua_report::render::{number, plural};
 
 use super::story::{
     Damage, EntryBody, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
 };
-use crate::convert::Identified;
-use crate::render::{number, plural};
 
 /// Something that happened, on a line of its own.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
+use interlingua_report::json::{document, left_out};
 
 use super::sums::{FileChanges, Spent, ToolCounts};
 use super::{CountedFile, StatsReport};
 use crate::prices::{Picodollars, exact};
-use crate::report::{document, left_out};
 
 /// The version of the form: a higher one may change what members mean.
 const VERSION: u64 = 1;

@@ -15,15 +15,16 @@ use std::sync::mpsc;
 
 use interlingua::dialects::Role;
 use interlingua::pipe::Pipe;
+use interlingua_report::{Identified, render};
 use sha2::{Digest as _, Sha256};
 
-use crate::convert::{Identified, identify, options};
+use crate::convert::{identify, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::Stats;
+use crate::jobs;
 use crate::prices::Prices;
 use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
-use crate::{jobs, render};
 
 use count::StatsWriter;
 use sums::{Spent, Statistics, ToolCounts};

@@ -1,33 +1,43 @@
-//! What became of a run, added up file by file: whoever converts a hundred thousand files holds none of their reports.
+//! The outcome of a run, added up file by file: a run over a hundred thousand files holds none of their reports.
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem};
 use interlingua::framing::Framing;
-use interlingua::ledger::{ContentCounts, LossPolicy, Report};
-use interlingua_record::contract::Refusal;
+use interlingua::ledger::{ContentCounts, LossPolicy, Report, Row};
 
-use crate::convert::Converted;
-use crate::error::CommandError;
 use crate::losses::{self, LossTable};
-use crate::render;
-use crate::sources::FoundFile;
+use crate::{Converted, render};
 
-/// What became of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
-    /// How many files were converted.
-    pub(crate) files: u64,
-    /// Those of one dialect that became one other, together.
+/// The outcome of a run over many files, with the errors `E` of those that were skipped or failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Summary<E> {
+    /// The number of converted files.
+    pub files: u64,
+    /// The files grouped by source and target dialect.
     pub(crate) ways: Vec<Way>,
-    /// Left aside, in a directory.
-    pub(crate) skipped: Vec<(String, CommandError)>,
-    pub(crate) failed: Vec<(String, CommandError)>,
-    /// The counts of all.
-    pub(crate) total: Report,
+    /// The inputs that were skipped, with the reason for each.
+    pub skipped: Vec<(String, E)>,
+    /// The inputs that could not be converted, with the error of each.
+    pub failed: Vec<(String, E)>,
+    /// The sum of the counts of all files.
+    pub total: Report,
     /// The first loss that the policy forbids.
-    pub(crate) refusal: Option<Box<Refusal>>,
-    /// Whether something was lost, damaged or empty in any of them.
-    pub(crate) unsound: bool,
+    pub forbidden: Option<Box<ForbiddenLoss>>,
+    /// Set if any file lost something, has errors or has an output without content.
+    pub unsound: bool,
+}
+
+/// A loss that the policy of a run forbids.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForbiddenLoss {
+    /// The row of the report.
+    pub row: Row,
+    /// The name of the target dialect.
+    pub target: &'static str,
+    /// The whole report of the file.
+    pub report: Report,
 }
 
 /// What became of all files that went the same way.
@@ -75,18 +85,33 @@ pub(crate) struct WorstFile {
 /// How many files are named.
 pub(crate) const NAMED_FILES: usize = 5;
 
-impl Summary {
-    /// Adds a file that was converted.
-    pub(crate) fn add(&mut self, file: &Converted, policy: Option<&LossPolicy>) {
+impl<E> Default for Summary<E> {
+    fn default() -> Self {
+        Self {
+            files: 0,
+            ways: Vec::new(),
+            skipped: Vec::new(),
+            failed: Vec::new(),
+            total: Report::default(),
+            forbidden: None,
+            unsound: false,
+        }
+    }
+}
+
+impl<E> Summary<E> {
+    /// Adds a converted file. With a policy, the first loss that it forbids is kept in [`Summary::forbidden`].
+    pub fn add(&mut self, file: &Converted, policy: Option<&LossPolicy>) {
         let Converted { report, from, to, .. } = file;
         self.files += 1;
         add_counts(&mut self.total, report);
         self.unsound |= report.lost > 0 || report.errors > 0 || file.has_no_content();
-        if self.refusal.is_none()
+        if self.forbidden.is_none()
             && let Some(policy) = policy
             && let Some(row) = policy.failures(report).first()
         {
-            self.refusal = Some(Box::new(Refusal::of_loss(row, to.0.name, report.clone())));
+            let (row, target, report) = ((*row).clone(), to.0.name, report.clone());
+            self.forbidden = Some(Box::new(ForbiddenLoss { row, target, report }));
         }
         let from = (from.dialect, from.spec.role);
         let same = |way: &Way| {
@@ -98,14 +123,6 @@ impl Summary {
             self.ways.len() - 1
         });
         self.ways[at].add(file);
-    }
-
-    /// Adds a file of which nothing came.
-    pub(crate) fn leave_out(&mut self, file: &FoundFile, error: CommandError) {
-        let is_there = matches!(error, CommandError::Exists(_));
-        let skipped = is_there || (error.is_skip() && !file.named);
-        let list = if skipped { &mut self.skipped } else { &mut self.failed };
-        list.push((file.input.name(), error));
     }
 }
 

@@ -1,38 +1,32 @@
-//! Reports as JSON, for programs. `docs/cli.md` says what the members mean.
-
-use std::path::Path;
+//! Reports as JSON, for programs. [`SCHEMA`] describes the documents, `docs/cli.md` the meaning of the members. A document
+//! is written file by file to an [`Output`] of the caller; this module opens no file.
 
 use interlingua::error::{Problem, Window};
 use interlingua::framing::Framing;
-use interlingua::json::{JsonBuffer, JsonWriter, Output as _, Str};
+use interlingua::json::{JsonBuffer, JsonWriter, Output, Str};
 use interlingua::ledger::{ContentCounts, Report, Row};
 
-use crate::check::Checked;
-use crate::convert::{Converted, How, Identified};
-use crate::error::CommandError;
-use crate::outputs::Sink;
-use crate::show::safe;
-use crate::summary::Summary;
+use crate::{Checked, Converted, Explain, Identified, IdentifiedBy, Summary, safe};
+
+/// The JSON schema of the documents that [`ReportWriter`] writes.
+pub const SCHEMA: &str = include_str!("../schema/report-1.schema.json");
 
 /// The version of these documents. A higher one may change what members mean; members may be added without.
 const VERSION: u64 = 1;
 
-/// A report that is written file by file, so that it is never in memory as a whole. Of a run that comes to nothing not a
-/// byte is written.
-pub(crate) struct ReportWriter {
+/// A report that is written file by file, so that it is never in memory as a whole. Nothing is written before the first
+/// file or [`ReportWriter::finish`].
+#[derive(Debug)]
+pub struct ReportWriter<O> {
     command: &'static str,
-    sink: Sink,
+    sink: O,
     has_begun: bool,
 }
 
-impl ReportWriter {
-    /// The report of a command, to that file or to stdout.
-    pub(crate) fn new(command: &'static str, path: Option<&Path>) -> Result<Self, CommandError> {
-        let sink = match path {
-            None => Sink::stdout(),
-            Some(path) => Sink::private(path)?,
-        };
-        Ok(Self { command, sink, has_begun: false })
+impl<O: Output> ReportWriter<O> {
+    /// The report of a command (`convert` or `check`), written to `sink`.
+    pub const fn new(command: &'static str, sink: O) -> Self {
+        Self { command, sink, has_begun: false }
     }
 
     /// Writes what stands before the files, or between two of them.
@@ -47,8 +41,8 @@ impl ReportWriter {
         self.sink.write(begin.strip_suffix("]}").unwrap_or(&begin).as_bytes());
     }
 
-    /// One more file that was converted.
-    pub(crate) fn converted(&mut self, file: &Converted) {
+    /// Adds a converted file.
+    pub fn converted(&mut self, file: &Converted) {
         let Converted { name, output, from, to, is_copy, report } = file;
         self.file(|json| {
             json.key("input").str(&Str::plain(name)).key("output");
@@ -70,8 +64,8 @@ impl ReportWriter {
         });
     }
 
-    /// One more file that was checked: what it is and what is wrong with it, or why it could not be read.
-    pub(crate) fn checked(&mut self, name: &str, result: &Result<Checked, CommandError>) {
+    /// Adds a checked file: its dialect and its problems, or the error with which reading it failed.
+    pub fn checked(&mut self, name: &str, result: &Result<Checked, impl Explain>) {
         self.file(|json| {
             json.key("input").str(&Str::plain(name));
             match result {
@@ -100,12 +94,9 @@ impl ReportWriter {
         self.sink.write(file.as_bytes());
     }
 
-    /// All files are told: what was left aside, and of a conversion what failed and the sum.
-    pub(crate) fn finish(
-        mut self,
-        skipped: &[(String, CommandError)],
-        rest: Option<&Summary>,
-    ) -> Result<(), CommandError> {
+    /// Ends the document with the skipped inputs and, for a conversion, with the failed inputs and the sum. Returns the
+    /// output, which the caller closes.
+    pub fn finish<E: Explain>(mut self, skipped: &[(String, E)], rest: Option<&Summary<E>>) -> O {
         let end = held(|json| {
             json.object();
             left_out("skipped", skipped, json);
@@ -123,12 +114,12 @@ impl ReportWriter {
         self.sink.write(b"],");
         self.sink.write(end.strip_prefix('{').unwrap_or(&end).as_bytes());
         self.sink.write(b"\n");
-        self.sink.finish()
+        self.sink
     }
 }
 
-/// Inputs of which nothing came, with the reason for each.
-pub(crate) fn left_out(fate: &'static str, files: &[(String, CommandError)], json: &mut JsonWriter<'_>) {
+/// Writes the member `fate`: a list of inputs without an output, with the error of each.
+pub fn left_out(fate: &'static str, files: &[(String, impl Explain)], json: &mut JsonWriter<'_>) {
     json.key(fate).array();
     for (name, error) in files {
         json.object().key("input").str(&Str::plain(name));
@@ -138,8 +129,18 @@ pub(crate) fn left_out(fate: &'static str, files: &[(String, CommandError)], jso
     json.end_array();
 }
 
-/// One JSON document and a newline.
-pub(crate) fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
+/// The counts and the details of one report as an object.
+pub(crate) fn of_report(report: &Report) -> String {
+    held(|json| {
+        json.object();
+        counts(report, json);
+        details(report, json);
+        json.end_object();
+    })
+}
+
+/// One JSON document and a newline. Characters that steer a terminal or cannot be seen are escape sequences in it.
+pub fn document(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
     let mut text = held(write);
     text.push('\n');
     text
@@ -151,7 +152,7 @@ fn held(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
     safe::json(state.held())
 }
 
-fn why(error: &CommandError, json: &mut JsonWriter<'_>) {
+fn why(error: &impl Explain, json: &mut JsonWriter<'_>) {
     json.key("error").str(&Str::plain(&error.message()));
     if let Some(hint) = error.hint() {
         json.key("hint").str(&Str::plain(&hint));
@@ -159,9 +160,9 @@ fn why(error: &CommandError, json: &mut JsonWriter<'_>) {
 }
 
 fn identity(identity: &Identified, json: &mut JsonWriter<'_>) {
-    let Identified { dialect, spec, how, looks_like } = identity;
+    let Identified { dialect, spec, by, looks_like } = identity;
     json.key("from").object().key("dialect").literal(dialect.name).key("role").literal(spec.role.word());
-    json.key("detected").bool(*how == How::Detected);
+    json.key("detected").bool(*by == IdentifiedBy::Detection);
     if let Some(other) = looks_like {
         json.key("looks_like").literal(other.name);
     }

@@ -1,4 +1,4 @@
-//! Content made harmless: whatever a log or a file name holds, none of it steers a terminal or hides from a reader.
+//! Content made harmless: no character of a log or of a file name steers a terminal or hides from a reader.
 //!
 //! [`visible`] is for texts of a log, [`exact_line`] for names and messages on one line, [`path_name`] for paths,
 //! [`screen`] for text that is about to be written to a terminal: it lets pass only our own colours. [`DataScreen`] is for
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The text with nothing in it but what can be seen, and line breaks and tabs. Colours that programs print are taken out;
 /// every other control character, and every character that turns text around or cannot be seen, is shown by name.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| is_risky(c) || is_joiner(c);
     let Some(first) = text.find(is_odd) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);
@@ -39,7 +39,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The same on one line: what stands between line breaks is joined by spaces.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let visible = visible(text);
     let words: Vec<&str> = visible.split(['\n', '\t', ' ']).filter(|word| !word.is_empty()).collect();
     words.join(" ")
@@ -47,7 +47,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// A name or a message on one line, with every character in its place and every character that cannot be seen by name:
 /// two different names never look the same.
-pub(crate) fn exact_line(text: &str) -> String {
+pub fn exact_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         // An accent of its own looks like the letter that has it.
@@ -60,7 +60,7 @@ pub(crate) fn exact_line(text: &str) -> String {
 
 /// The text of a path for messages and reports: the path itself, but for bytes that are no UTF-8 and for characters that
 /// look like those with which [`exact_line`] shows others. Two different paths never have the same text.
-pub(crate) fn path_name(path: impl AsRef<Path>) -> String {
+pub fn path_name(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     let mut out = String::new();
     #[cfg(unix)]
@@ -90,7 +90,7 @@ pub(crate) fn path_name(path: impl AsRef<Path>) -> String {
 
 /// The same JSON document, with every character that steers a terminal or cannot be seen as an escape sequence. Such
 /// characters are only in strings.
-pub(crate) fn json(document: &str) -> String {
+pub fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     escape(document, &mut out);
     out
@@ -111,15 +111,15 @@ fn escape(text: &str, out: &mut String) {
 
 /// Data on its way to a terminal, in pieces. Characters that steer a terminal or cannot be seen become the escape sequences
 /// of JSON, so a document keeps its meaning; bytes that are no UTF-8 are shown as `<0x9B>`.
-#[derive(Default)]
-pub(crate) struct DataScreen {
+#[derive(Debug, Default)]
+pub struct DataScreen {
     /// The beginning of a character, or a carriage return, whose next byte decides how it is shown.
     cut: Vec<u8>,
 }
 
 impl DataScreen {
     /// The text for the terminal, as far as the bytes so far decide it.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+    pub fn push(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.cut);
         all.extend_from_slice(bytes);
         let whole = all.len() - cut_length(&all);
@@ -128,7 +128,7 @@ impl DataScreen {
     }
 
     /// The text for what the last piece left open.
-    pub(crate) fn finish(&mut self) -> String {
+    pub fn finish(&mut self) -> String {
         shown_data(&std::mem::take(&mut self.cut))
     }
 }
@@ -165,7 +165,7 @@ fn shown_data(bytes: &[u8]) -> String {
 
 /// Text that is about to be written to a terminal, with our own colours and nothing else that steers one. The last gate:
 /// content has been made visible where it was put into the text.
-pub(crate) fn screen(text: &str) -> Cow<'_, str> {
+pub fn screen(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_risky) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -193,7 +193,8 @@ fn is_ours(sequence: &str) -> bool {
 }
 
 /// Writes text to a terminal through [`screen`]. Every piece that is written is whole text, as `write!` does it.
-pub(crate) struct ScreenWriter<W>(pub(crate) W);
+#[derive(Debug)]
+pub struct ScreenWriter<W>(pub W);
 
 impl<W: std::io::Write> std::io::Write for ScreenWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

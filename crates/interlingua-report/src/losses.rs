@@ -7,7 +7,7 @@ use interlingua::ledger::{Reason, Report, Row};
 use interlingua::model::{Field, Group};
 
 use crate::render::{leaves, number, plural};
-use crate::show::safe;
+use crate::safe;
 
 /// What a loss is about, as far as it matters to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,8 +309,8 @@ fn phrase(field: Field, count: u64) -> String {
     }
 }
 
-/// A reason for people; reports as JSON have its code.
-pub(crate) const fn why(reason: Reason) -> &'static str {
+/// A reason for a loss, for people; reports as JSON have its code.
+pub const fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::NoSlot => "the target has no field for it",
         Reason::Narrowed => "the target holds less of it",

@@ -1,4 +1,5 @@
-//! All prose: what is said about inputs, losses and problems. Colour only repeats what the words say.
+//! Prose about inputs, losses and problems. Colours only repeat the words; the caller strips them where they are not wanted.
+//! Every name and every text of an input has passed [`crate::safe`].
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,13 +10,9 @@ use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::{FramePlace, Framing};
 use interlingua::ledger::{ContentCounts, Report, Row};
 
-use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
-
-use crate::convert::{Converted, How, Identified};
-use crate::error::CommandError;
-use crate::losses::{self, Detail, LossTable, UNPARSED};
-use crate::show::safe;
+use crate::losses::{Detail, LossTable, UNPARSED};
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
+use crate::{Converted, Explain, Identified, IdentifiedBy, safe};
 
 /// How many of a kind are listed before `… and N more`.
 const MOST: usize = 20;
@@ -32,7 +29,8 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const DIM: Style = Style::new().dimmed();
 
-pub(crate) fn error(error: &CommandError) -> String {
+/// An error with its hint.
+pub fn error(error: &impl Explain) -> String {
     let mut text = format!("{RED}error{RED:#}: {}\n", safe::exact_line(&error.message()));
     if let Some(way_out) = error.hint() {
         hint(&mut text, "", &way_out);
@@ -44,11 +42,11 @@ fn hint(text: &mut String, indent: &str, way_out: &str) {
     let _ = writeln!(text, "{indent}{CYAN}hint{CYAN:#}: {}", safe::exact_line(way_out));
 }
 
-/// What an input is read as, and why.
-pub(crate) fn reading(name: &str, identity: &Identified) -> String {
-    let Identified { dialect, spec, how, looks_like } = identity;
+/// The dialect and the role that an input is read as, and the basis of that choice.
+pub fn reading(name: &str, identity: &Identified) -> String {
+    let Identified { dialect, spec, by, looks_like } = identity;
     let mut text = format!("reading {} as {} ({})", safe::exact_line(name), dialect.name, spec.role.word());
-    if *how == How::Detected {
+    if *by == IdentifiedBy::Detection {
         let _ = write!(text, ", detected by {}", dialect.detected_by);
     }
     text.push('\n');
@@ -59,30 +57,56 @@ pub(crate) fn reading(name: &str, identity: &Identified) -> String {
     text
 }
 
-/// What became of one file: a sentence, the counts, what was lost, and what else there is to say.
-pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
+/// The outcome of one file: a sentence, the counts, the losses, notes and problems. `verbose` lists every path, and the
+/// kept ones, too.
+pub fn converted(file: &Converted, verbose: bool) -> String {
     if file.is_copy {
         return format!("copied unchanged: it is {} already\n", role_of(file.to));
     }
-    let report = &file.report;
+    let from = (file.from.dialect, file.from.spec.role);
+    let mut text = format!("converted {} to {}", role_of(from), role_of(file.to));
+    let kept = if verbose { KeptPaths::Listed } else { KeptPaths::Counted };
+    body(&mut text, &file.report, Some(file.to), file.has_no_content(), Detail::of_one(verbose), kept);
+    text
+}
+
+/// One report without its file: every lost path, and with `verbose` every kept one.
+pub(crate) fn report(report: &Report, target: Option<(&Dialect, Role)>, verbose: bool) -> String {
+    let mut text = "converted".to_owned();
+    let kept = if verbose { KeptPaths::Listed } else { KeptPaths::Counted };
+    body(&mut text, report, target, false, Detail::All, kept);
+    text
+}
+
+/// Whether kept paths are listed, or only counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeptPaths {
+    Listed,
+    Counted,
+}
+
+fn body(
+    text: &mut String,
+    report: &Report,
+    to: Option<(&Dialect, Role)>,
+    is_empty: bool,
+    detail: Detail,
+    kept_paths: KeptPaths,
+) {
     let place = |row: &Row| (!row.first.is_whole()).then(|| row.first.name(report.framing));
     let (mut lost, mut kept) = (LossTable::default(), LossTable::default());
     lost.add(&report.lost_paths, place);
     kept.add(&report.kept_paths, place);
-    let from = (file.from.dialect, file.from.spec.role);
-    let mut text = format!("converted {} to {}", role_of(from), role_of(file.to));
     text.push_str(&told(&report.content));
-    text.push_str(&missed(&lost, report, file.to, file.has_no_content()));
+    text.push_str(&missed(&lost, report, to, is_empty));
     let _ = writeln!(text, "\n{}", counts(report));
-    let detail = Detail::of_one(verbose);
     text.push_str(&lost.text("lost", detail));
-    if verbose {
+    if kept_paths == KeptPaths::Listed {
         text.push_str(&kept.text("kept", detail));
     }
-    notes(&mut text, &report.notes);
+    notes(text, &report.notes);
     let title = if kept_damage(report) { "problems, kept as they are" } else { "problems" };
-    problems(&mut text, title, report, Weight::Unsaid);
-    text
+    problems(text, title, report, Weight::Unsaid);
 }
 
 fn role_of((dialect, role): (&Dialect, Role)) -> String {
@@ -109,7 +133,7 @@ fn told(content: &ContentCounts) -> String {
 }
 
 /// What of the conversation is not in the output.
-fn missed(table: &LossTable, report: &Report, to: (&Dialect, Role), is_empty: bool) -> String {
+fn missed(table: &LossTable, report: &Report, to: Option<(&Dialect, Role)>, is_empty: bool) -> String {
     if is_empty {
         return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
     }
@@ -128,10 +152,11 @@ fn missed(table: &LossTable, report: &Report, to: (&Dialect, Role), is_empty: bo
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let why = if no_field {
-        format!(" ({} {}s have no field for them)", to.0.name, to.1.word())
-    } else {
-        String::new()
+    let why = match to {
+        Some((dialect, role)) if no_field => {
+            format!(" ({} {}s have no field for them)", dialect.name, role.word())
+        }
+        Some(_) | None => String::new(),
     };
     format!("; {YELLOW}not carried over: {}{more}{why}{YELLOW:#}", shown.join(", "))
 }
@@ -226,31 +251,15 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
     }
 }
 
-/// What was shown, and where to find it.
-pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path, form: &str) -> String {
-    format!("{}writing {} ({form})\n", reading(name, identity), safe::exact_line(&safe::path_name(output)))
-}
-
-/// Someone stopped the command.
-pub(crate) fn stopped(done: usize, expected: usize) -> String {
-    let what = match (done, expected) {
-        (_, 0) => "nothing was written".to_owned(),
-        (done, expected) => {
-            format!("{} of {} are complete", number(done as u64), plural(expected as u64, "file"))
-        }
-    };
-    format!("stopped: {what}, and nothing half-written is left\n")
-}
-
 /// One line about one file of many.
-pub(crate) fn converted_line(file: &Converted) -> String {
+pub fn converted_line(file: &Converted) -> String {
     let output = file.output.as_deref().map(safe::path_name).unwrap_or_default();
     let what = if file.is_copy { "copied unchanged".to_owned() } else { counts(&file.report) };
     format!("{} -> {}: {what}\n", safe::exact_line(&file.name), safe::exact_line(&output))
 }
 
-/// What became of many files: of those that went the same way together, then of all.
-pub(crate) fn summary(summary: &Summary, verbose: bool) -> String {
+/// The outcome of many files: grouped by source and target dialect, then the sum.
+pub fn summary<E: Explain>(summary: &Summary<E>, verbose: bool) -> String {
     let Summary { files, ways, skipped, failed, total, .. } = summary;
     let mut text = String::new();
     for way in ways {
@@ -276,7 +285,7 @@ fn way(way: &Way, detail: Detail) -> String {
         return text;
     }
     text.push_str(&told(&counts.content));
-    text.push_str(&missed(lost, counts, *to, empty.1 == *files));
+    text.push_str(&missed(lost, counts, Some(*to), empty.1 == *files));
     if *incomplete > 0 && empty.1 < *files {
         let _ = write!(text, ", in {}", plural(*incomplete, "file"));
     }
@@ -332,8 +341,8 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
     self::more(text, more);
 }
 
-/// What went wrong with some of many files.
-pub(crate) fn failed(files: &[(String, CommandError)], all: bool) -> String {
+/// The errors of failed inputs: the first ones, or all.
+pub fn failed(files: &[(String, impl Explain)], all: bool) -> String {
     let shown = if all { files } else { &files[..files.len().min(MOST)] };
     let mut text: String = shown.iter().map(|(_, error)| self::error(error)).collect();
     if let more @ 1.. = files.len() - shown.len() {
@@ -360,8 +369,8 @@ fn short_name(name: &str) -> String {
     format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
 }
 
-/// What was left aside, by reason.
-pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String {
+/// The skipped inputs, grouped by reason.
+pub fn skipped(files: &[(String, impl Explain)], verbose: bool) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     let mut known = HashMap::new();
     for (name, error) in files {
@@ -386,8 +395,8 @@ pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String
     text
 }
 
-/// Why `--strict` failed.
-pub(crate) fn strict(summary: &Summary) -> String {
+/// The reasons why a strict run failed.
+pub fn strict<E>(summary: &Summary<E>) -> String {
     let Report { lost, errors, .. } = summary.total;
     let empty: u64 = summary.ways.iter().map(|way| way.empty.1).sum();
     let mut why = Vec::new();
@@ -403,11 +412,11 @@ pub(crate) fn strict(summary: &Summary) -> String {
     format!("{RED}error{RED:#}: `--strict`: {}\n", why.join(", "))
 }
 
-/// Whether a file is sound.
-pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> String {
+/// The verdict about one checked file, with its findings.
+pub fn checked(name: &str, identity: &Identified, report: &Report) -> String {
     let name = safe::exact_line(name);
     let mut text = format!("{name}: {} ({})", identity.dialect.name, identity.spec.role.word());
-    if identity.how == How::Detected {
+    if identity.by == IdentifiedBy::Detection {
         let _ = write!(text, ", detected by {}", identity.dialect.detected_by);
     }
     let (style, verdict) = if report.errors == 0 { (GREEN, "sound") } else { (RED, "not sound") };
@@ -435,8 +444,8 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
     text
 }
 
-/// How many files are sound, after the last of several.
-pub(crate) fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
+/// The number of files by verdict, after the last of several.
+pub fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
     let mut text = format!("checked {}", plural(sound + not_sound + unreadable, "file"));
     let (good, bad) = (GREEN, RED);
     for (count, style, verdict) in
@@ -450,16 +459,18 @@ pub(crate) fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
     text
 }
 
-pub(crate) fn plural(count: u64, word: &str) -> String {
+/// `1 file`, `2 files`
+pub fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
-pub(crate) fn leaves(count: u64) -> String {
+/// `1 leaf`, `2 leaves`
+pub fn leaves(count: u64) -> String {
     format!("{} {}", number(count), if count == 1 { "leaf" } else { "leaves" })
 }
 
 /// `1,234,567`
-pub(crate) fn number(number: u64) -> String {
+pub fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.char_indices() {
@@ -472,7 +483,7 @@ pub(crate) fn number(number: u64) -> String {
 }
 
 /// A table: columns as wide as their widest cell, the last one free.
-pub(crate) fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String {
+pub fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());
         cells.chain([head[column].as_ref().len()]).max().unwrap_or(0)
@@ -490,52 +501,6 @@ pub(crate) fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> 
         let _ = writeln!(text, "{}", line(&mut row.as_ref().iter().map(String::as_str)));
     }
     text
-}
-
-/// How a work order came out.
-pub(crate) fn receipt(receipt: &Receipt) -> String {
-    let colour = match receipt.outcome {
-        Outcome::Complete => GREEN,
-        Outcome::Partial => YELLOW,
-        Outcome::Failed => RED,
-    };
-    let mut text =
-        format!("{colour}{}{colour:#}: {}\n", receipt.outcome.word(), safe::exact_line(&receipt.summary()));
-    for row in receipt.losses().iter().take(MOST) {
-        let reason = row.reason.map_or("lost", losses::why);
-        let _ = writeln!(text, "  lost {} ({reason})", safe::exact_line(&row.path));
-    }
-    text
-}
-
-/// Whether a receipt holds, compared with so many files.
-pub(crate) fn findings(name: &str, found: &[Finding], files: usize) -> String {
-    let name = safe::exact_line(name);
-    if found.is_empty() && files == 0 {
-        return format!(
-            "{name}: {GREEN}valid form{GREEN:#}; only the receipt itself was checked: its form and its own digest\n\
-             hint: name the files that it is about (`--request`, `--sent`, `--response`, `--returned`, `--previous`) to compare them\n"
-        );
-    }
-    if found.is_empty() {
-        return format!("{name}: {GREEN}valid{GREEN:#}\n");
-    }
-    let mut text = format!("{name}: {RED}not valid{RED:#}\n");
-    for Finding { pointer, what } in found {
-        let place = if pointer.is_empty() { "the receipt" } else { pointer };
-        let _ = writeln!(text, "  {}: {}", safe::exact_line(place), safe::exact_line(what));
-    }
-    text
-}
-
-/// What two receipts say differently.
-pub(crate) fn changes(changes: &[ReceiptChange]) -> String {
-    let shown =
-        |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), safe::exact_line);
-    let line = |(pointer, one, two): &ReceiptChange| {
-        format!("{}: {} -> {}\n", safe::exact_line(pointer), shown(one), shown(two))
-    };
-    changes.iter().map(line).collect()
 }
 
 #[cfg(test)]
