@@ -4,18 +4,18 @@ use interlingua::check::CheckWriter;
 use interlingua::pipe::Pipe;
 use interlingua_report::json::ReportWriter;
 use interlingua_report::{Checked, render};
+use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, SourceError};
 
-use crate::convert::{identify, options};
-use crate::error::{CommandError, Exit};
+use crate::convert::options;
+use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::Check;
 use crate::jobs;
 use crate::outputs::Sink;
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
 
 pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
-    sources::check_patterns(&args.files)?;
-    let FoundFiles { files: found, failed, .. } = sources::find(&args.files, None);
+    sessions::check_patterns(&args.files)?;
+    let FoundFiles { files: found, failed, .. } = sessions::find(&args.files, None);
     let mut verdicts = Verdicts {
         report: args.json.then(|| ReportWriter::new("check", Sink::stdout())),
         ..Verdicts::default()
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
         }
     });
     written?;
-    for (name, error) in failed {
+    for (name, error) in of_sources(failed) {
         verdicts.add(&name, Err(error), true, talk)?;
     }
     let Verdicts { sound, not_sound, unreadable, exit, report } = verdicts;
@@ -98,11 +98,11 @@ impl Verdicts {
 
 fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &input.name(), &args.source)?;
+    let identity = opened.identify(&input.name(), &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let checker = Box::new(CheckWriter::new(dialect.lineage));
     let pipe = Pipe::with_writer((dialect, role), checker, &options(&args.source));
-    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let mut pipe = pipe.map_err(|_| SourceError::CannotRead(dialect, role))?;
     let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut Vec::new());

@@ -13,20 +13,19 @@ use interlingua::ledger::{LossPolicy, Report};
 use interlingua::log::{Outline, OutlineReader};
 use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
-use interlingua::sniff::{Detection, Guess};
 use interlingua::tape::Limits;
 use interlingua_record::contract::Refusal;
 use interlingua_report::json::ReportWriter;
-use interlingua_report::{Converted, Identified, IdentifiedBy, Summary, render, safe};
+use interlingua_report::{Converted, Identified, Summary, render, safe};
+use interlingua_sessions::places::FilePlace;
+use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, Opened};
 
 use crate::backends;
-use crate::error::{CommandError, Exit};
+use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::{Convert, SourceFlags};
-use crate::outputs::{self, FilePlace, NewFolders, Sink, Taken};
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
-use crate::stores;
+use crate::outputs::{self, NewFolders, Sink, Taken};
 use crate::talk::{self, Talk};
-use crate::{globs, jobs, joined};
+use crate::{jobs, join};
 
 /// The summary of a run of this command.
 pub(crate) type RunSummary = Summary<CommandError>;
@@ -36,15 +35,15 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
     // A dash is stdout, as it is stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    sources::check_patterns(inputs)?;
+    sessions::check_patterns(inputs)?;
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, output) {
-        (_, Some(output)) if args.join => joined::join(inputs, output, is_directory(output), args, talk)?,
+        (_, Some(output)) if args.join => join::join(inputs, output, is_directory(output), args, talk)?,
         (_, None) if args.join => return Err(CommandError::NeedsOutput),
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
-            if !keeps_joined(args) && joined::is_joined(one) {
+            if !keeps_joined(args) && sessions::is_joined(one) {
                 return Err(CommandError::HoldsSessions(safe::path_name(one)));
             }
             single(one, output, args, talk)?
@@ -92,8 +91,8 @@ fn single(
         account.summary.skipped = skipped;
         return account.end();
     }
-    let opened = input.open_live(&args.source)?;
-    let identity = identify(&opened, &input.name(), &args.source)?;
+    let opened = input.open_live(&args.source.hints(), args.source.max_unpacked)?;
+    let identity = opened.identify(&input.name(), &args.source.hints())?;
     talk.say(&render::reading(&input.name(), &identity));
     let role = args
         .target()
@@ -152,19 +151,20 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
         return Err(CommandError::FileForSeveral(output.to_owned()));
     }
     let folders = output_directory(output, args)?;
-    let mut found = sources::find(inputs, Some(output));
+    let mut found = sessions::find(inputs, Some(output));
     if !keeps_joined(args) {
         found.separate();
     }
-    found.leave_outputs(output, args.target());
-    let FoundFiles { files, skipped, failed, earlier, .. } = found;
+    let (there, earlier) = leave_outputs(&mut found, output, args.target());
+    let FoundFiles { files, skipped, failed, .. } = found;
+    let skipped = of_sources(skipped).into_iter().chain(there).collect();
     let read = files.iter().filter_map(|file| file.input.path());
     let read: Vec<&Path> = read.chain(args.backend.backends.as_deref()).collect();
     outputs::check_places(report_place(args).as_slice(), &read)?;
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
     let mut account = RunAccount::begin(args)?;
-    (account.summary.skipped, account.summary.failed) = (skipped, failed);
+    (account.summary.skipped, account.summary.failed) = (skipped, of_sources(failed));
     let bar = progress(&files, talk);
     let work = |file: &FoundFile| one_of_many(file, (output, &folders), (&taken, &earlier), args, &bar);
     jobs::each(&files, &args.bulk, work, |file, result| match result {
@@ -179,6 +179,37 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     bar.finish_and_clear();
     tell(&account.summary, talk);
     account.end()
+}
+
+/// Leaves out inputs that an earlier run seems to have written to this very directory: they would be converted again under
+/// another name, and the next time again. Returns them with the reason, and their places: such a file may be something else,
+/// and is never replaced by anything else.
+fn leave_outputs(
+    found: &mut FoundFiles,
+    output: &Path,
+    to: &Dialect,
+) -> (Vec<(String, CommandError)>, HashSet<FilePlace>) {
+    let (mut skipped, mut earlier) = (Vec::new(), HashSet::new());
+    let mut outputs = HashSet::new();
+    for file in &found.files {
+        for spec in to.roles {
+            let mut name = file.base.clone().into_os_string();
+            name.push(format!(".{}.{}", to.name, outputs::extension(spec.framing)));
+            outputs.insert(FilePlace::of(&output.join(name)));
+        }
+    }
+    for file in std::mem::take(&mut found.files) {
+        let is_called_so = file.input.path().is_some_and(|path| outputs.contains(&FilePlace::of(path)));
+        // A log that is only called so is an input, and stays.
+        let is_one = || file.input.open(sessions::MOST_UNPACKED).is_ok_and(|opened| opened.looks_like(to));
+        if is_called_so && !file.named && is_one() {
+            earlier.extend(file.input.path().map(FilePlace::of));
+            skipped.push((file.input.name(), CommandError::IsThere));
+        } else {
+            found.files.push(file);
+        }
+    }
+    (skipped, earlier)
 }
 
 /// What is told of a run while it goes on.
@@ -289,7 +320,7 @@ pub(crate) fn convert_file(
     args: &Convert,
 ) -> Result<Converted, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
-    let from = identify(&opened, &input.name(), &args.source)?;
+    let from = opened.identify(&input.name(), &args.source.hints())?;
     let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
     let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
     let options = Options {
@@ -316,7 +347,7 @@ fn one_of_many(
 ) -> Result<Converted, CommandError> {
     let name = file.input.name();
     let opened = file.input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &name, &args.source)?;
+    let identity = opened.identify(&name, &args.source.hints())?;
     let role = args
         .target()
         .role_for(identity.spec.role)
@@ -474,56 +505,6 @@ pub(crate) fn options(source: &SourceFlags) -> Options {
     Options { limits: Limits { bytes: source.max_frame, ..Limits::default() }, ..Options::default() }
 }
 
-/// What the input is: as the flags say, or as detected.
-pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Result<Identified, CommandError> {
-    if opened.is_blank() {
-        return Err(CommandError::Empty(name.to_owned()));
-    }
-    let detection = match flags.from {
-        Some(dialect) => opened.candidates.decide_for(dialect),
-        None => opened.candidates.decide(),
-    };
-    let (dialect, by, guess) = match (flags.from, detection) {
-        (None, Detection::Clear(guess)) => (guess.dialect, IdentifiedBy::Detection, Some(guess)),
-        (Some(dialect), Detection::Clear(guess)) => (dialect, IdentifiedBy::Name, Some(guess)),
-        (Some(dialect), Detection::Unknown) => (dialect, IdentifiedBy::Name, None),
-        (None, Detection::Unknown) => return Err(opened.undetected(name)),
-        (from, Detection::Unclear(close)) => {
-            // Whoever names the dialect, or the role, may have answered the question.
-            let fits = |guess: &&Guess| flags.role.is_none_or(|role| role == guess.role);
-            match (from, &close.iter().filter(fits).collect::<Vec<_>>()[..]) {
-                (Some(dialect), [guess]) => (dialect, IdentifiedBy::Name, Some(**guess)),
-                (None, [guess]) if close.len() > 1 => (guess.dialect, IdentifiedBy::Detection, Some(**guess)),
-                (Some(dialect), _) if flags.role.is_some() => (dialect, IdentifiedBy::Name, None),
-                _ => return Err(CommandError::Unclear { name: name.to_owned(), close }),
-            }
-        }
-    };
-    let looks_like = match opened.candidates.decide() {
-        Detection::Clear(best) if guess.is_none() => Some(best.dialect),
-        Detection::Clear(_) | Detection::Unclear(_) | Detection::Unknown => None,
-    };
-    let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
-    let spec = match (flags.role, guess) {
-        (Some(role), _) => {
-            let spec = readable.find(|spec| spec.role == role);
-            spec.ok_or(CommandError::CannotRead(dialect, role))?
-        }
-        (None, Some(guess)) => {
-            let spec = readable.find(|spec| spec.role == guess.role);
-            spec.ok_or(CommandError::CannotRead(dialect, guess.role))?
-        }
-        (None, None) => {
-            let only = readable.next().filter(|_| readable.next().is_none());
-            let unclear = || CommandError::UnclearRole { name: name.to_owned(), dialect, looks_like };
-            only.ok_or_else(unclear)?
-        }
-    };
-    let mut identified = Identified::new(dialect, spec, by);
-    identified.looks_like = looks_like;
-    Ok(identified)
-}
-
 fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
     if !talk.is_watched() {
         return ProgressBar::hidden();
@@ -538,7 +519,7 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
 }
 
 fn is_several(path: &Path) -> bool {
-    is_directory(path) || globs::pattern(path).is_some() || stores::is_store(path)
+    is_directory(path) || sessions::is_pattern(path) || sessions::is_store(path)
 }
 
 fn is_directory(path: &Path) -> bool {

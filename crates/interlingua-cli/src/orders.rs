@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::Role;
 use interlingua_record::contract::{self, Digest, WorkOrder};
 use interlingua_report::safe;
+use interlingua_sessions::places::stdin_file;
 
 use crate::error::{CommandError, Exit};
 use crate::flags::{ReceiptCommand, Translate};
@@ -14,8 +15,7 @@ use crate::{backends, outputs, receipts};
 
 pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandError> {
     let read_too = [&args.response, &args.previous, &args.backends].into_iter().flatten();
-    let order_file =
-        if args.order == Path::new("-") { outputs::stdin_file() } else { Some(args.order.as_path()) };
+    let order_file = if args.order == Path::new("-") { stdin_file() } else { Some(args.order.as_path()) };
     let inputs: Vec<&Path> = read_too.map(PathBuf::as_path).chain(order_file).collect();
     let written: Vec<&Path> =
         [&args.output, &args.receipt].into_iter().flatten().map(PathBuf::as_path).collect();

@@ -33,7 +33,7 @@ pub(crate) fn listen(quiet: bool) {
     let _ = listener.spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let (done, expected) = open_files().abandon();
-            interlingua_sessions::remove_copies();
+            interlingua_sessions::remove_private_folders();
             talk::clear_bar();
             Talk::new(quiet, false).say(&stopped(done, expected));
             // As a shell says it of a program that a signal has ended.

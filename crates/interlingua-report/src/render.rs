@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::io;
 
 use anstyle::{AnsiColor, Style};
 use interlingua::dialects::{Dialect, Role};
@@ -501,6 +502,21 @@ pub fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String 
         let _ = writeln!(text, "{}", line(&mut row.as_ref().iter().map(String::as_str)));
     }
     text
+}
+
+/// An IO error in words, without the number and the capital of the system's message.
+pub fn io_reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
+        io::ErrorKind::FileTooLarge => "it would be larger than a file may be (`ulimit -f`)".to_owned(),
+        io::ErrorKind::StorageFull => "no space is left".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of its path is no directory".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 #[cfg(test)]

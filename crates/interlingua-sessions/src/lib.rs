@@ -1,121 +1,55 @@
-//! Sessions that agents do not keep in a file of their own, as documents that the core reads.
-//!
-//! OpenCode keeps sessions in a database, and before that in a tree of small files. Either becomes, session by session, one
-//! document like that of `opencode export`, produced while it is read. Nothing of the user's is ever written, locked or
-//! opened by the database engine: it works on a copy in a folder that only the user can open, and that is removed.
-//! Credentials live in the same database; only five tables can be read at all.
+//! Sessions on this machine: found in files, directories, patterns and stores, unpacked, opened, detected, joined and taken
+//! apart.
 //!
 //! ```text
-//! opencode.db, -wal --copy--> rows  \
-//!                                    > { info, project, messages: [ { info, parts } … ], todo }  -> the core
-//! storage/session|message|part ---> files /
+//! paths -> sources (files, stdin, directories, globs, stores) -> unpack -> Opened -> identify -> the core
+//!                                       \-> joined: records of one family <-> one record
+//! ```
+//!
+//! This crate reads the files of agents and never writes to them. Temporary copies live in folders that only the user can
+//! open, and are removed. It parses no flags and prints nothing: errors are values of [`SourceError`], and hints that name
+//! flags are the caller's. Sessions are read in pieces and never held whole.
+//!
+//! ```no_run
+//! use std::path::PathBuf;
+//!
+//! use interlingua_sessions::{MOST_UNPACKED, SourceError, SourceHints, find};
+//!
+//! let found = find(&[PathBuf::from("logs")], None);
+//! for file in &found.files {
+//!     let name = file.input.name();
+//!     let opened = file.input.open(MOST_UNPACKED)?;
+//!     let identity = opened.identify(&name, &SourceHints::default())?;
+//!     let mut bytes = 0;
+//!     opened.each(|error| SourceError::Read(name.clone(), error), |piece| {
+//!         bytes += piece.len();
+//!         Ok(())
+//!     })?;
+//!     assert!(bytes > 0, "{name} is a log of {}", identity.dialect.name);
+//! }
+//! # Ok::<(), SourceError>(())
 //! ```
 
-mod copy;
-mod database;
-mod document;
+#![forbid(unsafe_code)]
+
+mod content;
 mod error;
-mod rows;
-mod tree;
+mod globs;
+mod identify;
+mod joined;
+pub mod places;
+mod private;
+mod sources;
+mod stores;
+mod unpack;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use copy::DatabaseCopy;
-pub use copy::remove_copies;
-use database::Catalogue;
-pub use error::ArchiveError;
-use tree::TreeSession;
-
-/// A place where OpenCode keeps sessions.
-#[derive(Clone, Debug)]
-pub struct SessionStore {
-    place: StorePlace,
-}
-
-#[derive(Clone, Debug)]
-enum StorePlace {
-    Database(PathBuf),
-    Tree(PathBuf),
-}
-
-/// One session in a store.
-#[derive(Clone, Debug)]
-pub struct StoredSession {
-    /// Its id.
-    pub id: String,
-    place: SessionPlace,
-}
-
-#[derive(Clone, Debug)]
-enum SessionPlace {
-    /// Where its rows are, and its number there.
-    Database(Arc<Catalogue>, usize),
-    /// The tree, and the session's files in it.
-    Tree(PathBuf, TreeSession),
-}
-
-impl SessionStore {
-    /// The store at that path, if there is one: a database, or the folder of a tree.
-    pub fn at(path: &Path) -> Option<Self> {
-        let place = if tree::is_tree(path) {
-            StorePlace::Tree(path.to_owned())
-        } else if copy::is_database(path) {
-            StorePlace::Database(path.to_owned())
-        } else {
-            return None;
-        };
-        Some(Self { place })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        match &self.place {
-            StorePlace::Database(path) | StorePlace::Tree(path) => path,
-        }
-    }
-
-    /// Its sessions, in the order in which they began, and what of the store could not be read: rows that are damaged do not
-    /// hide the others.
-    pub fn contents(&self) -> Result<StoreContents, ArchiveError> {
-        match &self.place {
-            StorePlace::Database(path) => {
-                let (catalogue, damage) = Catalogue::of(Arc::new(DatabaseCopy::of(path)?))?;
-                let catalogue = Arc::new(catalogue);
-                let stored = |(number, id): (usize, &str)| StoredSession {
-                    id: id.to_owned(),
-                    place: SessionPlace::Database(Arc::clone(&catalogue), number),
-                };
-                Ok(StoreContents { sessions: catalogue.ids().enumerate().map(stored).collect(), damage })
-            }
-            StorePlace::Tree(path) => {
-                let found = tree::sessions(path)?;
-                let stored = |session: TreeSession| StoredSession {
-                    id: session.id.clone(),
-                    place: SessionPlace::Tree(path.clone(), session),
-                };
-                Ok(StoreContents { sessions: found.into_iter().map(stored).collect(), damage: Vec::new() })
-            }
-        }
-    }
-}
-
-/// What is in a store.
-#[derive(Debug)]
-pub struct StoreContents {
-    /// The sessions. Two may have one id.
-    pub sessions: Vec<StoredSession>,
-    /// What could not be read.
-    pub damage: Vec<ArchiveError>,
-}
-
-impl StoredSession {
-    /// Reads it as one document. What is read is made as it is asked for: memory holds a message at a time.
-    pub fn open(&self) -> Result<Box<dyn Read>, ArchiveError> {
-        Ok(match &self.place {
-            SessionPlace::Database(catalogue, number) => Box::new(catalogue.read(*number)?),
-            SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
-        })
-    }
-}
+pub use content::ContentForm;
+pub use error::{SourceError, of_one_dialect};
+pub use globs::is_pattern;
+pub use identify::SourceHints;
+pub use joined::{Family, SeparatedInput, is_joined, kinship};
+pub use private::{PrivateFolder, remove_private_folders};
+pub use sources::{FoundFile, FoundFiles, InputPlace, Opened, check_patterns, find};
+pub use stores::opencode::{ArchiveError, SessionStore, StoreContents, StoredSession};
+pub use stores::{SessionInput, is_store};
+pub use unpack::{MOST_UNPACKED, Packing, UnpackDamage, UnpackError};

@@ -18,12 +18,12 @@ use interlingua::json::Output;
 use interlingua::pipe::Pipe;
 use interlingua_report::safe::{self, ScreenWriter};
 use interlingua_report::{Identified, render};
+use interlingua_sessions::{InputPlace, SourceError};
 
-use crate::convert::{identify, options};
+use crate::convert::options;
 use crate::error::{CommandError, Exit};
 use crate::flags::ShowSession;
 use crate::outputs::{self, Sink};
-use crate::sources::InputPlace;
 use crate::talk::Talk;
 use pager::Pager;
 use story::{Story, StoryWriter};
@@ -51,12 +51,12 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     outputs::check_places(output.as_slice(), input.path().as_slice())?;
     let name = input.name();
     let opened = input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &name, &args.source)?;
+    let identity = opened.identify(&name, &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let writer = StoryWriter::default();
     let options = Options { source_name: input.stem(), ..options(&args.source) };
     let pipe = Pipe::with_writer((dialect, role), Box::new(writer.clone()), &options);
-    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let mut pipe = pipe.map_err(|_| SourceError::CannotRead(dialect, role))?;
     opened.each(
         |error| CommandError::Read(name.clone(), error),
         |bytes| {

@@ -16,14 +16,14 @@ use std::sync::mpsc;
 use interlingua::dialects::Role;
 use interlingua::pipe::Pipe;
 use interlingua_report::{Identified, render};
+use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, SourceError};
 use sha2::{Digest as _, Sha256};
 
-use crate::convert::{identify, options};
-use crate::error::{CommandError, Exit};
+use crate::convert::options;
+use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::Stats;
 use crate::jobs;
 use crate::prices::Prices;
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
 use crate::talk::{self, Talk};
 
 use count::StatsWriter;
@@ -56,12 +56,12 @@ struct StatsReport {
 
 pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<Exit, CommandError> {
     let prices = Prices::load(args.prices.as_deref())?;
-    sources::check_patterns(&args.inputs)?;
-    let FoundFiles { files: found, failed, .. } = sources::find(&args.inputs, None);
+    sessions::check_patterns(&args.inputs)?;
+    let FoundFiles { files: found, failed, .. } = sessions::find(&args.inputs, None);
     let mut overview = StatsReport {
         files: Vec::new(),
         skipped: Vec::new(),
-        failed,
+        failed: of_sources(failed),
         all: Statistics::default(),
         prices,
         contents: HashSet::new(),
@@ -121,7 +121,7 @@ struct CountedInput {
 
 fn count(input: &InputPlace, args: &Stats) -> Result<CountedInput, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &input.name(), &args.source)?;
+    let identity = opened.identify(&input.name(), &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     if !matches!(role, Role::Log | Role::Live) {
         return Err(CommandError::NoSession(input.name(), dialect, role));
@@ -129,7 +129,7 @@ fn count(input: &InputPlace, args: &Stats) -> Result<CountedInput, CommandError>
     let (done, counted) = mpsc::channel();
     let writer = Box::new(StatsWriter::new(&input.name(), done));
     let pipe = Pipe::with_writer((dialect, role), writer, &options(&args.source));
-    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let mut pipe = pipe.map_err(|_| SourceError::CannotRead(dialect, role))?;
     let mut content = Sha256::new();
     opened.each(
         |error| CommandError::Read(input.name(), error),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use interlingua::tape::{Kind, Limits, TapeBuf};
 
+use super::document::{Members, PieceReader, compact, member, text, with_ids};
 use crate::ArchiveError;
-use crate::document::{Members, PieceReader, compact, member, text, with_ids};
 
 /// Whether a folder is such a tree.
 pub(crate) fn is_tree(path: &Path) -> bool {

@@ -9,8 +9,8 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Statement};
 
+use super::copy::DatabaseCopy;
 use crate::ArchiveError;
-use crate::copy::DatabaseCopy;
 
 /// A table that is ever read. Credentials and secrets of shares are in others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,5 @@
-//! Where inputs come from: files, stdin, directories. Nothing is ever held whole.
+//! Inputs: files, stdin, directories, patterns and stores. No input is held whole, but for the short ones of
+//! [`Opened::whole`].
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -11,40 +12,45 @@ use interlingua::sniff::{self, Candidates, Detection, Guess};
 use interlingua_report::safe;
 
 use crate::content::ContentForm;
-use crate::error::CommandError;
-use crate::flags::SourceFlags;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
-use crate::outputs::{self, FilePlace, extension, is_temporary, same_place};
+use crate::places::{is_temporary, same_place, stdin_file};
 use crate::stores::{self, SessionInput, StoreInputs};
 use crate::unpack::{self, Unpacked};
+use crate::{SourceError, SourceHints};
 
-/// Where bytes come from.
+/// The place of one input.
 #[derive(Clone, Debug)]
-pub(crate) enum InputPlace {
+#[non_exhaustive]
+pub enum InputPlace {
+    /// stdin.
     Stdin,
+    /// A file.
     File(PathBuf),
+    /// A session in a store.
     Stored(SessionInput),
+    /// A session of a joined record.
     Separated(SeparatedInput),
 }
 
 impl InputPlace {
-    pub(crate) fn of(path: &Path) -> Self {
+    /// The place that a path names; `-` is stdin.
+    pub fn of(path: &Path) -> Self {
         if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
     }
 
-    /// The file it is in.
-    pub(crate) fn path(&self) -> Option<&Path> {
+    /// The file that holds the input, if it is one.
+    pub fn path(&self) -> Option<&Path> {
         match self {
-            InputPlace::Stdin => outputs::stdin_file(),
+            InputPlace::Stdin => stdin_file(),
             InputPlace::File(path) => Some(path),
             InputPlace::Stored(session) => Some(&session.store),
             InputPlace::Separated(session) => Some(&session.record),
         }
     }
 
-    /// The name in messages.
-    pub(crate) fn name(&self) -> String {
+    /// The name in messages, without characters that look like others.
+    pub fn name(&self) -> String {
         match self {
             InputPlace::Stdin => "stdin".to_owned(),
             InputPlace::File(path) => safe::path_name(path),
@@ -53,8 +59,8 @@ impl InputPlace {
         }
     }
 
-    /// Whether it can be read a second time: a pipe cannot.
-    pub(crate) fn opens_again(&self) -> bool {
+    /// Whether the input can be read a second time: a pipe cannot.
+    pub fn opens_again(&self) -> bool {
         match self {
             InputPlace::Stdin => false,
             InputPlace::File(path) => path.is_file(),
@@ -63,7 +69,7 @@ impl InputPlace {
     }
 
     /// The name for a source that carries no id of its own.
-    pub(crate) fn stem(&self) -> Option<String> {
+    pub fn stem(&self) -> Option<String> {
         match self {
             InputPlace::Stdin => None,
             InputPlace::File(path) => session_folder(path).or_else(|| file_stem(path)),
@@ -75,14 +81,14 @@ impl InputPlace {
     /// Whether its bytes come from a running program: reading waits for them.
     fn is_pipe(&self) -> bool {
         match self {
-            InputPlace::Stdin => outputs::stdin_file().is_none(),
+            InputPlace::Stdin => stdin_file().is_none(),
             InputPlace::File(path) => fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
             InputPlace::Stored(_) | InputPlace::Separated(_) => false,
         }
     }
 
-    /// Where a file lies whose name is not that of its session: another file may have the same name.
-    pub(crate) fn place(&self) -> Option<String> {
+    /// The absolute path of a file whose name is not that of its session: another file may have the same name.
+    pub fn place(&self) -> Option<String> {
         match self {
             InputPlace::File(path) if session_folder(path).is_none() => {
                 Some(std::path::absolute(path).ok()?.to_string_lossy().into_owned())
@@ -93,11 +99,11 @@ impl InputPlace {
         }
     }
 
-    /// Opens it, unpacks it if need be, and looks at its beginning.
-    /// Not more than `most_unpacked` bytes come out of compressed input.
-    pub(crate) fn open(&self, most_unpacked: u64) -> Result<Opened, CommandError> {
+    /// Opens the input, unpacks it if need be, and reads its beginning for detection. Compressed input that unpacks to more
+    /// than `most_unpacked` bytes is an error.
+    pub fn open(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
         let mut opened = self.begin(most_unpacked)?;
-        opened.look(|error| CommandError::Read(self.name(), error))?;
+        opened.look(|error| SourceError::Read(self.name(), error))?;
         if let InputPlace::Stored(_) = self {
             // Whatever a row holds, it is OpenCode's.
             let dialect = &opencode::DIALECT;
@@ -107,10 +113,10 @@ impl InputPlace {
         Ok(opened)
     }
 
-    /// Opens it like [`InputPlace::open`], but reads no more of a pipe than it takes to know what comes from it.
-    pub(crate) fn open_live(&self, source: &SourceFlags) -> Result<Opened, CommandError> {
-        let mut opened = self.begin(source.max_unpacked)?;
-        let failed = |error| CommandError::Read(self.name(), error);
+    /// Opens the input like [`InputPlace::open`], but reads no more of a pipe than detection needs.
+    pub fn open_live(&self, source: &SourceHints, most_unpacked: u64) -> Result<Opened, SourceError> {
+        let mut opened = self.begin(most_unpacked)?;
+        let failed = |error| SourceError::Read(self.name(), error);
         let mut judged = 0;
         while self.is_pipe() && !opened.complete && opened.head.len() < sniff::HEAD {
             let seen = opened.head.len();
@@ -128,13 +134,13 @@ impl InputPlace {
         Ok(opened)
     }
 
-    fn begin(&self, most_unpacked: u64) -> Result<Opened, CommandError> {
-        let failed = |error| CommandError::Read(self.name(), error);
+    fn begin(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
+        let failed = |error| SourceError::Read(self.name(), error);
         let input: Box<dyn Read> = match self {
             InputPlace::Stdin => Box::new(io::stdin().lock()),
-            InputPlace::File(path) if path.is_dir() => return Err(CommandError::NotAFile(self.name())),
+            InputPlace::File(path) if path.is_dir() => return Err(SourceError::NotAFile(self.name())),
             InputPlace::File(path) if stores::is_store(path) => {
-                return Err(CommandError::IsStore(self.name()));
+                return Err(SourceError::IsStore(self.name()));
             }
             InputPlace::Stored(session) => session.open().map_err(failed)?,
             InputPlace::Separated(session) => Box::new(session.open().map_err(failed)?),
@@ -187,17 +193,17 @@ const STEP: usize = 64 << 10;
 const SEVERAL_LINES: usize = 16 << 20;
 
 /// An input whose beginning has been read.
-pub(crate) struct Opened {
+pub struct Opened {
     head: Vec<u8>,
     complete: bool,
     rest: Unpacked,
-    /// What it may be.
-    pub(crate) candidates: Candidates,
+    /// The dialects that its beginning fits.
+    pub candidates: Candidates,
 }
 
 impl Opened {
     /// Reads the beginning, as far as it takes to know what it is.
-    fn look(&mut self, failed: impl Fn(io::Error) -> CommandError) -> Result<(), CommandError> {
+    fn look(&mut self, failed: impl Fn(io::Error) -> SourceError) -> Result<(), SourceError> {
         if !self.complete && self.head.len() < sniff::HEAD {
             self.read_more(sniff::HEAD - self.head.len()).map_err(&failed)?;
         }
@@ -226,7 +232,7 @@ impl Opened {
     }
 
     /// Whether what has been read so far decides what the input is.
-    fn is_decided(&self, source: &SourceFlags) -> bool {
+    fn is_decided(&self, source: &SourceHints) -> bool {
         let Some(dialect) = source.from else { return self.candidates.decide_early(None).is_some() };
         let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
         let has_one_role = source.role.is_some() || readable.next().is_some() && readable.next().is_none();
@@ -272,23 +278,24 @@ impl Opened {
         self.candidates.guesses.is_empty() && !self.complete && like_json
     }
 
-    /// Whether it is clearly of that dialect.
-    fn looks_like(&self, dialect: &Dialect) -> bool {
+    /// Whether detection chooses that dialect.
+    pub fn looks_like(&self, dialect: &Dialect) -> bool {
         matches!(self.candidates.decide(), Detection::Clear(guess) if guess.dialect.name == dialect.name)
     }
 
-    pub(crate) fn is_blank(&self) -> bool {
+    /// Whether the input holds nothing but white space.
+    pub fn is_blank(&self) -> bool {
         self.complete && self.head.trim_ascii().is_empty()
     }
 
-    /// Whether its size is not that of its content.
-    pub(crate) const fn is_packed(&self) -> bool {
+    /// Whether the input is compressed: its size is not that of its content.
+    pub const fn is_packed(&self) -> bool {
         self.rest.packing().is_some()
     }
 
-    /// Why no dialect recognises it.
-    pub(crate) fn undetected(&self, name: &str) -> CommandError {
-        CommandError::Undetected {
+    /// The error for an input that no dialect recognises.
+    pub(crate) fn undetected(&self, name: &str) -> SourceError {
+        SourceError::Undetected {
             name: name.to_owned(),
             packing: self.rest.packing(),
             content: ContentForm::of(&self.head),
@@ -297,12 +304,12 @@ impl Opened {
     }
 
     /// The whole input, if it is short enough to be held together with its output.
-    pub(crate) fn whole(&self) -> Option<&[u8]> {
+    pub fn whole(&self) -> Option<&[u8]> {
         (self.complete && self.head.len() <= sniff::HEAD).then_some(&self.head[..])
     }
 
-    /// Shows everything to `push`, in order, a piece at a time, until it returns an error.
-    pub(crate) fn each<E>(
+    /// Passes the input to `push` in pieces, in order, until `push` returns an error.
+    pub fn each<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
         mut push: impl FnMut(&[u8]) -> Result<(), E>,
@@ -328,38 +335,41 @@ impl Opened {
 /// How much is read at a time.
 const CHUNK: usize = 256 << 10;
 
-/// One input of several, with the name its output shall have.
+/// One input of several, with a name for its output.
 #[derive(Debug)]
-pub(crate) struct FoundFile {
-    pub(crate) input: InputPlace,
-    /// Where the output goes, below the output directory and without its extensions.
-    pub(crate) base: PathBuf,
-    /// Named on the command line, not found in a directory.
-    pub(crate) named: bool,
-    pub(crate) bytes: u64,
+#[non_exhaustive]
+pub struct FoundFile {
+    /// The place of the input.
+    pub input: InputPlace,
+    /// A relative path for the output, without extensions and unlike that of any other input.
+    pub base: PathBuf,
+    /// Set if the caller named the input; unset if it was found in a directory or by a pattern.
+    pub named: bool,
+    /// The size on disk; 0 where it is not known.
+    pub bytes: u64,
 }
 
-/// Everything that the arguments mean.
+/// All inputs that a list of paths stands for.
 #[derive(Debug, Default)]
-pub(crate) struct FoundFiles {
-    pub(crate) files: Vec<FoundFile>,
-    /// What was found and is no input.
-    pub(crate) skipped: Vec<(String, CommandError)>,
-    /// What could not be looked into, or matches nothing.
-    pub(crate) failed: Vec<(String, CommandError)>,
-    /// What looks like outputs of an earlier run. It may be something else, and is never replaced by anything else.
-    pub(crate) earlier: HashSet<FilePlace>,
+#[non_exhaustive]
+pub struct FoundFiles {
+    /// The inputs.
+    pub files: Vec<FoundFile>,
+    /// Entries of directories that are no inputs.
+    pub skipped: Vec<(String, SourceError)>,
+    /// Directories and stores that could not be read, and patterns without a match.
+    pub failed: Vec<(String, SourceError)>,
     seen: HashSet<PathBuf>,
 }
 
-/// Refuses patterns that make no sense before anything is read.
-pub(crate) fn check_patterns(inputs: &[PathBuf]) -> Result<(), CommandError> {
+/// Refuses patterns with syntax errors before anything is read.
+pub fn check_patterns(inputs: &[PathBuf]) -> Result<(), SourceError> {
     inputs.iter().filter_map(|path| globs::pattern(path)).try_for_each(globs::check)
 }
 
-/// All files, those in directories and those that match a pattern too, sorted within each argument, each once and with
-/// an output name of its own. What lies in `output` is left aside.
-pub(crate) fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
+/// All files that the paths name, those in directories, in stores and behind patterns too, sorted within each path, each once
+/// and with an output name of its own. Files in `output` are left out.
+pub fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
     let mut found = FoundFiles::default();
     for path in inputs {
         if path == Path::new("-") {
@@ -406,8 +416,8 @@ impl FoundFiles {
         }
     }
 
-    /// Takes records apart that sessions were joined to: each session is an input of its own.
-    pub(crate) fn separate(&mut self) {
+    /// Replaces joined records by their sessions: each is an input of its own.
+    pub fn separate(&mut self) {
         for file in std::mem::take(&mut self.files) {
             let InputPlace::File(path) = &file.input else {
                 self.files.push(file);
@@ -426,31 +436,7 @@ impl FoundFiles {
                     };
                     FoundFile { input: InputPlace::Separated(session), base, named: file.named, bytes: 0 }
                 })),
-                Err(error) => self.failed.push((name.clone(), CommandError::Read(name, error))),
-            }
-        }
-    }
-
-    /// Leaves out what an earlier run seems to have made of the other files in this very directory: it would be made again
-    /// under another name, and the next time again.
-    pub(crate) fn leave_outputs(&mut self, output: &Path, to: &Dialect) {
-        let mut outputs = HashSet::new();
-        for file in &self.files {
-            for spec in to.roles {
-                let mut name = file.base.clone().into_os_string();
-                name.push(format!(".{}.{}", to.name, extension(spec.framing)));
-                outputs.insert(FilePlace::of(&output.join(name)));
-            }
-        }
-        for file in std::mem::take(&mut self.files) {
-            let is_called_so = file.input.path().is_some_and(|path| outputs.contains(&FilePlace::of(path)));
-            // A log that is only called so is an input, and stays.
-            let is_one = || file.input.open(unpack::MOST_UNPACKED).is_ok_and(|opened| opened.looks_like(to));
-            if is_called_so && !file.named && is_one() {
-                self.earlier.extend(file.input.path().map(FilePlace::of));
-                self.skipped.push((file.input.name(), CommandError::IsThere));
-            } else {
-                self.files.push(file);
+                Err(error) => self.failed.push((name.clone(), SourceError::Read(name, error))),
             }
         }
     }
@@ -482,7 +468,7 @@ impl FoundFiles {
             Ok(entries) => entries,
             Err(error) => {
                 let name = safe::path_name(dir);
-                return self.failed.push((name.clone(), CommandError::Read(name, error)));
+                return self.failed.push((name.clone(), SourceError::Read(name, error)));
             }
         };
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -498,12 +484,12 @@ impl FoundFiles {
             Ok(meta) => meta,
             Err(error) => {
                 let name = safe::path_name(path);
-                return self.failed.push((name.clone(), CommandError::Read(name, error)));
+                return self.failed.push((name.clone(), SourceError::Read(name, error)));
             }
         };
         let skip = match () {
-            () if meta.is_symlink() => Some(CommandError::IsLink),
-            () if is_temporary(path) => Some(CommandError::IsTemporary),
+            () if meta.is_symlink() => Some(SourceError::IsLink),
+            () if is_temporary(path) => Some(SourceError::IsTemporary),
             () => None,
         };
         if let Some(why) = skip {
@@ -519,7 +505,7 @@ impl FoundFiles {
             let input = InputPlace::File(path.to_owned());
             self.add(FoundFile { input, base, named: false, bytes: meta.len() });
         } else if !meta.is_dir() {
-            self.skipped.push((safe::path_name(path), CommandError::IsNoFile));
+            self.skipped.push((safe::path_name(path), SourceError::IsNoFile));
         }
     }
 }

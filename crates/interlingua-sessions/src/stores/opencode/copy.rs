@@ -5,10 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use crate::ArchiveError;
+use crate::{ArchiveError, private};
 
 /// A copy. The folder is removed with it.
 #[derive(Debug)]
@@ -71,21 +70,7 @@ impl DatabaseCopy {
 
 impl Drop for DatabaseCopy {
     fn drop(&mut self) {
-        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        folders.retain(|folder| *folder != self.folder);
-        // Nobody is left to be told.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// The folders of all copies.
-static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Removes all copies, for a process that is about to end without the usual ways.
-pub fn remove_copies() {
-    for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // Nobody is left to be told.
-        let _ = fs::remove_dir_all(folder);
+        private::remove(&self.folder);
     }
 }
 
@@ -127,8 +112,5 @@ fn private_folder() -> io::Result<PathBuf> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    builder.create(&path)?;
-    folders.push(path.clone());
-    Ok(path)
+    private::registered(|| builder.create(&path).map(|()| path.clone()), PathBuf::as_path)
 }

@@ -14,13 +14,16 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
 const WINDOW: u64 = 128 << 20;
 
-/// How much one input may unpack to, where nobody sets another limit.
-pub(crate) const MOST_UNPACKED: u64 = 1 << 30;
+/// The default limit of the bytes that one compressed input unpacks to.
+pub const MOST_UNPACKED: u64 = 1 << 30;
 
-/// How input may be compressed.
+/// A compression of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Packing {
+#[non_exhaustive]
+pub enum Packing {
+    /// gzip, also of several members.
     Gzip,
+    /// zstd, also of several frames.
     Zstd,
 }
 
@@ -36,7 +39,8 @@ impl Packing {
         }
     }
 
-    pub(crate) const fn word(self) -> &'static str {
+    /// The name of the format, which is that of its program, too.
+    pub const fn word(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",
@@ -259,41 +263,30 @@ impl Read for PackedSource {
     }
 }
 
-/// Compressed input cannot be unpacked any further.
+/// Compressed input that cannot be unpacked any further.
 #[derive(Debug)]
-pub(crate) struct UnpackError {
-    packing: Packing,
-    what: UnpackDamage,
-    /// How many compressed bytes were read.
-    at: u64,
-    /// How many came out of them.
-    given: u64,
+#[non_exhaustive]
+pub struct UnpackError {
+    /// The compression.
+    pub packing: Packing,
+    /// The damage.
+    pub what: UnpackDamage,
+    /// The number of compressed bytes that were read.
+    pub at: u64,
+    /// The number of bytes that were unpacked.
+    pub given: u64,
 }
 
+/// The damage of compressed input.
 #[derive(Debug)]
-enum UnpackDamage {
+#[non_exhaustive]
+pub enum UnpackDamage {
+    /// The input ends too early.
     CutOff,
-    /// More came out than this limit.
+    /// The input unpacks to more bytes than this limit.
     TooMuch(u64),
+    /// Another error of the decoder, in its words.
     Other(String),
-}
-
-impl UnpackError {
-    /// The way out.
-    pub(crate) fn hint(&self) -> String {
-        let word = self.packing.word();
-        match &self.what {
-            UnpackDamage::CutOff => {
-                format!("it was probably copied or written only in part; `{word} -t` tests another copy")
-            }
-            UnpackDamage::TooMuch(_) => {
-                "if it is not meant to harm, raise the limit with `--max-unpacked`, such as `--max-unpacked 20GiB`".to_owned()
-            }
-            UnpackDamage::Other(_) => {
-                format!("`{word} -t` tests it; `{word} -dc` shows what is left of it")
-            }
-        }
-    }
 }
 
 impl fmt::Display for UnpackError {

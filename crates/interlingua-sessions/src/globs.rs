@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use interlingua_report::safe;
 
-use crate::error::CommandError;
+use crate::SourceError;
 
 /// The pattern, if this argument is one: it has wildcards and is no name of anything that exists.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {
@@ -13,31 +13,36 @@ pub(crate) fn pattern(path: &Path) -> Option<&str> {
     (text.contains(WILD) && !path.exists()).then_some(text)
 }
 
+/// Whether a path has wildcards and is no name of an existing file.
+pub fn is_pattern(path: &Path) -> bool {
+    pattern(path).is_some()
+}
+
 /// Refuses a pattern that makes no sense.
-pub(crate) fn check(pattern: &str) -> Result<(), CommandError> {
+pub(crate) fn check(pattern: &str) -> Result<(), SourceError> {
     parsed(pattern).map(drop)
 }
 
-fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), CommandError> {
+fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), SourceError> {
     // `./x`, `x/.` and `x` are one.
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
     let parts: PathBuf = parts.collect();
     match glob::Pattern::new(&parts.to_string_lossy()) {
         Ok(matches) => Ok((matches, parts)),
-        Err(error) => Err(CommandError::BadPattern(pattern.to_owned(), error.pos, error.msg)),
+        Err(error) => Err(SourceError::BadPattern(pattern.to_owned(), error.pos, error.msg)),
     }
 }
 
 /// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
 /// they may lead in circles.
-pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>), CommandError> {
+pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<SourceError>), SourceError> {
     let (matches, parts) = parsed(pattern)?;
     let deepest = if pattern.contains("**") { usize::MAX } else { parts.components().count() };
     let mut search = Search { matches, deepest, found: Vec::new(), failed: Vec::new() };
     search.look_into(&root(pattern));
     let Search { mut found, failed, .. } = search;
     if found.is_empty() && failed.is_empty() {
-        return Err(CommandError::NoMatch(pattern.to_owned()));
+        return Err(SourceError::NoMatch(pattern.to_owned()));
     }
     found.sort();
     Ok((found, failed))
@@ -48,7 +53,7 @@ struct Search {
     /// How many names a path may have that matches.
     deepest: usize,
     found: Vec<PathBuf>,
-    failed: Vec<CommandError>,
+    failed: Vec<SourceError>,
 }
 
 impl Search {
@@ -60,7 +65,7 @@ impl Search {
             Ok(entries) => entries,
             // A pattern below something that is not there matches nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.failed.push(CommandError::Read(safe::path_name(here), error)),
+            Err(error) => return self.failed.push(SourceError::Read(safe::path_name(here), error)),
         };
         for entry in entries {
             let path = folder.join(entry.file_name());

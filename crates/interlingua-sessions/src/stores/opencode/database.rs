@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
+use super::copy::DatabaseCopy;
+use super::document::{Members, PieceReader, compact, is_json, text, with_ids};
+use super::rows::{RowReader, RowValues, Scan, Table};
 use crate::ArchiveError;
-use crate::copy::DatabaseCopy;
-use crate::document::{Members, PieceReader, compact, is_json, text, with_ids};
-use crate::rows::{RowReader, RowValues, Scan, Table};
 
 /// Which rows are in which session.
 #[derive(Debug)]

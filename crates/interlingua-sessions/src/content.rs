@@ -1,19 +1,22 @@
-//! What input that no dialect recognises is made of: the way out is another for a picture than for a log in UTF-16.
+//! The form of an input that no dialect recognises: a picture needs another remedy than a log in UTF-16.
 
-/// What an input seems to be made of.
+/// The form of the content of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContentForm {
+#[non_exhaustive]
+pub enum ContentForm {
+    /// Text in UTF-8.
     Text,
-    /// Text in another encoding: which.
+    /// Text in another encoding, which is named.
     Wide(&'static str),
-    /// Compressed or packed in a way that is not read: how, and what unpacks it.
+    /// Compressed or packed in a way that is not read: the format, and the program that unpacks it.
     Packed(&'static str, &'static str),
+    /// Other bytes.
     Binary,
 }
 
 impl ContentForm {
-    /// What begins with these bytes.
-    pub(crate) fn of(head: &[u8]) -> Self {
+    /// The form of content that begins with these bytes.
+    pub fn of(head: &[u8]) -> Self {
         let broken = |error: std::str::Utf8Error| error.error_len().is_some();
         let packed =
             PACKED.iter().find(|(at, magic, ..)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic)));

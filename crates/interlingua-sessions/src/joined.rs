@@ -1,5 +1,5 @@
-//! Sessions that belong together: `convert --join` makes one record of the files of a session, its subagents and forks; the
-//! way back makes the files again.
+//! Sessions that belong together: [`Family`] makes one record of the records of a session, its subagents and its forks;
+//! [`separate`] makes the records again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -8,56 +8,45 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use interlingua::dialects::ours::record;
 use interlingua::graph::{
     self, CallMentions, Joiner, Kinship, KinshipReader, Link, NestedSession, SplitPart, Splitter,
 };
 use interlingua::json::Output;
 use interlingua::model::Usage;
-use interlingua_report::{Converted, safe};
+use interlingua_report::safe;
 
-use crate::convert::{
-    RunAccount, RunSummary, convert_file, further_file, output_directory, report_file, report_place, tell,
-};
-use crate::error::CommandError;
-use crate::flags::Convert;
-use crate::jobs;
-use crate::outputs::{self, PrivateFolder, Sink, Taken};
-use crate::sources::{self, FoundFile, FoundFiles};
-use crate::talk::Talk;
+use crate::{PrivateFolder, SourceError};
 
-/// A session that was joined to others, made a file of its own again.
+/// A session of a joined record, as a record of its own.
 #[derive(Clone, Debug)]
-pub(crate) struct SeparatedInput {
-    /// The record that it was in.
-    pub(crate) record: PathBuf,
-    /// What its source file was called, without its extension; empty for the first.
-    pub(crate) file: String,
+#[non_exhaustive]
+pub struct SeparatedInput {
+    /// The joined record.
+    pub record: PathBuf,
+    /// The name of its source file without the extension; empty for the first session.
+    pub file: String,
     /// Its number in the record: names of files may be alike.
-    pub(crate) number: usize,
+    pub number: usize,
     folder: Arc<PrivateFolder>,
 }
 
 impl SeparatedInput {
     /// The name in messages.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self.file.as_str() {
             "" => safe::path_name(&self.record),
             file => format!("{}, {}", safe::path_name(&self.record), safe::path_name(file)),
         }
     }
 
-    pub(crate) fn open(&self) -> io::Result<File> {
-        File::open(numbered(&self.folder, self.number))
+    /// Opens the record of this session.
+    pub fn open(&self) -> io::Result<File> {
+        File::open(self.folder.numbered(self.number))
     }
 }
 
-fn numbered(folder: &PrivateFolder, number: usize) -> PathBuf {
-    folder.path().join(number.to_string())
-}
-
 /// Whether a file is a record that sessions were joined to.
-pub(crate) fn is_joined(path: &Path) -> bool {
+pub fn is_joined(path: &Path) -> bool {
     // What a pipe says, it says once.
     if !path.is_file() {
         return false;
@@ -172,7 +161,7 @@ impl PartFiles<'_> {
         let file = match self.open.entry(number) {
             Entry::Occupied(file) => file.into_mut(),
             Entry::Vacant(place) => {
-                let path = numbered(self.folder, number);
+                let path = self.folder.numbered(number);
                 let file = if self.begun.insert(number) {
                     File::create_new(path)?
                 } else {
@@ -208,137 +197,63 @@ fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     }
 }
 
-/// Makes one record of the files of each session.
-pub(crate) fn join(
-    inputs: &[PathBuf],
-    output: &Path,
-    into_directory: bool,
-    args: &Convert,
-    talk: &Talk,
-) -> Result<RunSummary, CommandError> {
-    if args.target().name != record::DIALECT.name {
-        return Err(CommandError::JoinsRecords(args.target()));
-    }
-    let folders = into_directory.then(|| output_directory(output, args)).transpose()?.unwrap_or_default();
-    let FoundFiles { files, skipped, failed, .. } = sources::find(inputs, into_directory.then_some(output));
-    let read: Vec<&Path> = files.iter().filter_map(|file| file.input.path()).collect();
-    let written: Vec<&Path> =
-        (!into_directory).then_some(output).into_iter().chain(report_place(args)).collect();
-    outputs::check_places(&written, &read)?;
-    let folder = PrivateFolder::new().map_err(|error| CommandError::Write(std::env::temp_dir(), error))?;
-    let numbers: Vec<usize> = (0..files.len()).collect();
-    let to_record =
-        |number: usize, told: Vec<(String, Usage)>| -> Result<(Converted, Kinship), CommandError> {
-            let path = numbered(&folder, number);
-            let converted = convert_file(&files[number].input, &path, told, args)?;
-            let mut reader = KinshipReader::default();
-            read_all(&path, &mut |bytes| reader.push(bytes))
-                .map_err(|error| CommandError::Read(converted.name.clone(), error))?;
-            Ok((converted, reader.finish()))
-        };
-    let mut account = RunAccount::begin(args)?;
-    (account.summary.skipped, account.summary.failed) = (skipped, failed);
-    let mut family = Family::new(&folder, &files);
-    let work = |number: &usize| to_record(*number, Vec::new());
-    jobs::each(&numbers, &args.bulk, work, |number, result| match result {
-        Ok((converted, facts)) => family.add(*number, converted, facts),
-        Err(error) => account.leave_out(&files[*number], error),
-    });
-    family.link()?;
-    // What a parent tells of its subagents' responses is counted there.
-    for member in 0..family.members.len() {
-        let told = family.told_by_parent(member);
-        if !told.is_empty() {
-            let (converted, facts) = to_record(family.members[member].number, told)?;
-            (family.members[member].converted, family.members[member].facts) = (converted, facts);
-        }
-    }
-    let roots: Vec<usize> =
-        (0..family.members.len()).filter(|member| family.links[*member].is_none()).collect();
-    if let (false, [_, _, ..]) = (into_directory, &roots[..]) {
-        return Err(CommandError::SeveralSessions(roots.len()));
-    }
-    let taken = Taken::new(&files, report_file(args));
-    for root in roots {
-        let path = if into_directory {
-            let base = &files[family.members[root].number].base;
-            let path = taken.claim(output, base, args.target().name, record_framing());
-            if let Some(parent) = path.parent() {
-                folders.make(parent)?;
-            }
-            path
-        } else {
-            output.to_owned()
-        };
-        let mut sink = Sink::file(&path, files[family.members[root].number].input.path())?;
-        family.write(root, &mut sink)?;
-        let (member, mut number) = (&family.members[root], 1);
-        if record::has_several(&member.converted.report) {
-            // Nothing was joined to it, and a file holds one record.
-            let base = &files[member.number].base;
-            let mut next = || {
-                number += 1;
-                let further = if into_directory {
-                    taken.claim(output, base, args.target().name, record_framing())
-                } else {
-                    outputs::further(output, number)
-                };
-                further_file(&further, files[member.number].input.path())
-            };
-            sink.finish_apart(&mut next)?;
-        } else {
-            sink.finish()?;
-        }
-        family.outputs.insert(root, path);
-    }
-    family.finish().iter().for_each(|converted| account.add(converted));
-    tell(&account.summary, talk);
-    account.end()
+/// The family facts of the record in that file: its session, its parents and its calls.
+pub fn kinship(record: &Path) -> io::Result<Kinship> {
+    let mut reader = KinshipReader::default();
+    read_all(record, &mut |bytes| reader.push(bytes))?;
+    Ok(reader.finish())
 }
 
-fn record_framing() -> interlingua::framing::Framing {
-    record::DIALECT.roles[0].framing
-}
-
-/// Records, and which belongs to which.
-struct Family<'f> {
-    folder: &'f PrivateFolder,
-    files: &'f [FoundFile],
+/// Records of several sessions and the links between them. Members are numbered in the order of [`Family::add`].
+#[derive(Debug, Default)]
+pub struct Family {
     members: Vec<FamilyMember>,
     links: Vec<Option<Link>>,
-    outputs: HashMap<usize, PathBuf>,
 }
 
-/// One record, in a file of its own for now.
+/// One record, in a file of its own.
+#[derive(Debug)]
 struct FamilyMember {
-    number: usize,
-    converted: Converted,
+    record: PathBuf,
+    /// The name of the source file, without its extension.
+    file: String,
     facts: Kinship,
 }
 
 /// So deep sessions stand within one another; deeper ones follow.
 const MOST_NESTED: usize = 6;
 
-impl<'f> Family<'f> {
-    fn new(folder: &'f PrivateFolder, files: &'f [FoundFile]) -> Self {
-        Self { folder, files, members: Vec::new(), links: Vec::new(), outputs: HashMap::new() }
+impl Family {
+    /// Adds the record in a file. `file` is the name of its source file without the extension.
+    pub fn add(&mut self, record: PathBuf, file: String, facts: Kinship) {
+        self.members.push(FamilyMember { record, file, facts });
     }
 
-    fn add(&mut self, number: usize, converted: Converted, facts: Kinship) {
-        self.members.push(FamilyMember { number, converted, facts });
+    /// Replaces the facts of a member whose record was written anew.
+    pub fn replace(&mut self, member: usize, facts: Kinship) {
+        self.members[member].facts = facts;
     }
 
-    fn path(&self, member: usize) -> PathBuf {
-        numbered(self.folder, self.members[member].number)
+    /// The members without a parent.
+    pub fn roots(&self) -> Vec<usize> {
+        (0..self.members.len()).filter(|member| self.links[*member].is_none()).collect()
     }
 
-    fn read(&self, member: usize, push: &mut dyn FnMut(&[u8])) -> Result<(), CommandError> {
-        let path = self.path(member);
-        read_all(&path, push).map_err(|error| CommandError::Read(safe::path_name(&path), error))
+    /// The root above a member.
+    pub fn root_of(&self, mut member: usize) -> usize {
+        while let Some(link) = &self.links[member] {
+            member = link.parent;
+        }
+        member
     }
 
-    /// Finds out who belongs to whom, and by which call.
-    fn link(&mut self) -> Result<(), CommandError> {
+    fn read(&self, member: usize, push: &mut dyn FnMut(&[u8])) -> Result<(), SourceError> {
+        let path = &self.members[member].record;
+        read_all(path, push).map_err(|error| SourceError::Read(safe::path_name(path), error))
+    }
+
+    /// Finds the parent of each member, and the call that started it. Call this after the last [`Family::add`].
+    pub fn link(&mut self) -> Result<(), SourceError> {
         let facts: Vec<Kinship> = self.members.iter().map(|member| member.facts.clone()).collect();
         self.links = graph::links(&facts);
         for parent in 0..self.members.len() {
@@ -358,25 +273,25 @@ impl<'f> Family<'f> {
         Ok(())
     }
 
-    /// What the parent tells of responses of the member.
-    fn told_by_parent(&self, member: usize) -> Vec<(String, Usage)> {
+    /// The usage of responses of a member that its parent's record holds, too.
+    pub fn told_by_parent(&self, member: usize) -> Vec<(String, Usage)> {
         let Some(link) = &self.links[member] else { return Vec::new() };
         let told = &self.members[link.parent].facts.responses;
         let own = &self.members[member].facts.responses;
         own.keys().filter_map(|id| Some((id.clone(), *told.get(id)?))).collect()
     }
 
-    /// Writes a record with all that belongs to it.
-    fn write(&self, root: usize, sink: &mut Sink) -> Result<(), CommandError> {
+    /// Writes a record with all records that belong to it.
+    pub fn write(&self, root: usize, out: &mut dyn Output) -> Result<(), SourceError> {
         let mut following = Vec::new();
-        self.write_joined(root, 0, &mut following, sink)?;
+        self.write_joined(root, 0, &mut following, out)?;
         let mut at = 0;
         while let Some(member) = following.get(at).copied() {
-            sink.write(b"\n");
-            self.read(member, &mut |bytes| sink.write(bytes))?;
+            out.write(b"\n");
+            self.read(member, &mut |bytes| out.write(bytes))?;
             at += 1;
         }
-        sink.take_error()
+        Ok(())
     }
 
     /// Writes a record with the sessions that stand in its calls; others go to `following`.
@@ -386,7 +301,7 @@ impl<'f> Family<'f> {
         depth: usize,
         following: &mut Vec<usize>,
         out: &mut dyn Output,
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), SourceError> {
         let mut failed = None;
         let mut waiting: Vec<usize> = (0..self.members.len())
             .filter(|child| self.links[*child].as_ref().is_some_and(|link| link.parent == member))
@@ -422,7 +337,7 @@ impl<'f> Family<'f> {
                 list.get(at).copied()
             } {
                 if let Some(link) = &self.links[child] {
-                    entries.push(graph::following_entry(link, &self.file_name(child)));
+                    entries.push(graph::following_entry(link, &self.members[child].file));
                 }
                 let own = (0..self.members.len())
                     .filter(|inner| self.links[*inner].as_ref().is_some_and(|link| link.parent == child));
@@ -441,34 +356,11 @@ impl<'f> Family<'f> {
         link: &Link,
         depth: usize,
         following: &mut Vec<usize>,
-    ) -> Result<String, CommandError> {
+    ) -> Result<String, SourceError> {
         let mut record = Vec::new();
         self.write_joined(child, depth + 1, following, &mut record)?;
         let mut nested = NestedSession::of(&self.members[link.parent].facts);
         nested.push(&record);
-        Ok(nested.finish(link, &self.file_name(child)))
-    }
-
-    fn file_name(&self, member: usize) -> String {
-        let base = &self.files[self.members[member].number].base;
-        base.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    /// What became of each file.
-    fn finish(self) -> Vec<Converted> {
-        let Self { members, links, outputs, .. } = self;
-        let root_of = |mut member: usize| {
-            while let Some(link) = &links[member] {
-                member = link.parent;
-            }
-            member
-        };
-        let roots: Vec<usize> = (0..members.len()).map(root_of).collect();
-        let with_output = |(member, root): (FamilyMember, usize)| {
-            let mut converted = member.converted;
-            converted.output = outputs.get(&root).cloned();
-            converted
-        };
-        members.into_iter().zip(roots).map(with_output).collect()
+        Ok(nested.finish(link, &self.members[child].file))
     }
 }
