@@ -2,7 +2,7 @@
 
 use interlingua::model::{Media, MediaSource};
 
-use super::story::Piece;
+use crate::story::Piece;
 
 /// Long text is laid out in pieces, so that a browser need not measure what nobody sees.
 pub(crate) const CHUNK_LINES: usize = 200;

@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use interlingua_report::render::plural;
 use interlingua_report::safe::{one_line, visible};
 
-use super::Look;
-use super::prose::{Block, Inline, blocks, inline};
-use super::story::{
+use crate::Look;
+use crate::prose::{Block, Inline, blocks, inline};
+use crate::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryTurn, ToolFate, ToolUse,
     changes, gist,
 };
-use super::words::{self, SpeakerLine};
+use crate::words::{self, SpeakerLine};
 
 const FAILED_LINES: usize = 20;
 const DIFF_LINES: usize = 60;

@@ -20,9 +20,9 @@ use interlingua::model::{
 pub(crate) use build::StoryWriter;
 pub(crate) use tools::{ChangedFile, LineFate, changes, gist, gist_of};
 
-/// A session, told.
+/// A session as turns and entries, made by [`crate::StoryReader`] and written by [`crate::StoryForm`].
 #[derive(Debug, Default)]
-pub(crate) struct Story {
+pub struct Story {
     /// What is known of the session; where it changed, the last word. Of several sessions the last.
     pub(crate) session: Session<'static>,
     /// The sessions of the input, in order; most have one.

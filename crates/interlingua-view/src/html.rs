@@ -12,17 +12,17 @@ use interlingua_report::render::{number, plural};
 use interlingua_report::safe::{one_line, visible};
 use sha2::{Digest as _, Sha256};
 
-use super::Look;
-use super::page_text::{
+use crate::Look;
+use crate::page_text::{
     CHUNK_BYTES, CHUNK_LINES, TextChunks, cells, clip, escape, lines, lines_of, picture, split_lines,
 };
-use super::prose::{Block, Inline, blocks, inline};
-use super::story::{
+use crate::prose::{Block, Inline, blocks, inline};
+use crate::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
     ToolUse, changes, gist,
 };
-use super::timeline;
-use super::words::{self, SpeakerLine, Tone};
+use crate::timeline;
+use crate::words::{self, SpeakerLine, Tone};
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");

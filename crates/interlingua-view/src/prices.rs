@@ -1,36 +1,47 @@
-//! Prices of models, from the built-in file `prices.toml` or the user's. A model without a row is estimated by its family, and the
+//! Prices of models, from the built-in file [`BUILT_IN`] or the user's. A model without a row is estimated by its family, and the
 //! estimate is marked; without a family its cost is unknown.
 //!
 //! Money is counted in whole picodollars, so that sums are exact: a token at one dollar per million costs a million.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
+use std::fmt;
 
 use interlingua::model::Usage;
-use interlingua_report::safe;
 use toml::{Table, Value};
 
-use crate::error::CommandError;
-
-/// So many trillionths of a US dollar.
+/// Trillionths of a US dollar.
 pub(crate) type Picodollars = u128;
 
 /// One US dollar.
 pub(crate) const DOLLAR: Picodollars = 1_000_000_000_000;
 
-/// A file of prices.
+/// The built-in file of prices.
+pub const BUILT_IN: &str = include_str!("../prices.toml");
+
+/// The prices of models.
 #[derive(Debug)]
-pub(crate) struct Prices {
-    /// When they held.
+pub struct Prices {
+    /// The date of the prices.
     pub(crate) date: String,
-    /// Where they are from.
+    /// The source of the prices.
     pub(crate) source: String,
     /// Rows by the lower-case name of the model.
     models: HashMap<String, Vec<PriceTier>>,
     /// The model that stands in for those of a family, by the words of their names.
     families: HashMap<String, String>,
 }
+
+/// A file of prices with an error: the message names the place and the error.
+#[derive(Debug)]
+pub struct PriceError(String);
+
+impl fmt::Display for PriceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PriceError {}
 
 /// The computed cost of one response.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,21 +69,12 @@ struct Rates {
 }
 
 impl Prices {
-    /// The user's file, or the built-in one.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, CommandError> {
-        let (name, text) = match path {
-            None => ("prices.toml".to_owned(), include_str!("../prices.toml").to_owned()),
-            Some(path) => {
-                let name = safe::path_name(path);
-                let text =
-                    fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
-                (name, text)
-            }
-        };
-        Self::parse(&text).map_err(|what| CommandError::Prices(name, what))
+    /// Parses a file of prices.
+    pub fn parse(text: &str) -> Result<Self, PriceError> {
+        Self::read(text).map_err(PriceError)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, String> {
         let mut root: Table =
             text.parse().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())?;
         let mut word = |name: &str| match root.remove(name) {
@@ -266,12 +268,12 @@ mod tests {
     use super::*;
 
     fn cost(model: &str, usage: Usage) -> Option<String> {
-        let prices = Prices::load(None).expect("the built-in file is sound");
+        let prices = Prices::parse(BUILT_IN).expect("the built-in file is sound");
         prices.cost(model, &usage).filter(|cost| cost.estimated_by.is_none()).map(|cost| exact(cost.cost))
     }
 
     fn estimated_by(model: &str) -> Option<String> {
-        let prices = Prices::load(None).expect("the built-in file is sound");
+        let prices = Prices::parse(BUILT_IN).expect("the built-in file is sound");
         let usage = Usage { input: Some(1), ..Usage::default() };
         prices.cost(model, &usage).and_then(|cost| cost.estimated_by.map(str::to_owned))
     }
@@ -363,7 +365,7 @@ mod tests {
                 "family `b`: it names no model of this file",
             ),
         ] {
-            assert_eq!(Prices::parse(text).expect_err(text), said);
+            assert_eq!(Prices::parse(text).expect_err(text).to_string(), said);
         }
     }
 }

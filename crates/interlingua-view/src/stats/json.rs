@@ -1,7 +1,8 @@
-//! Statistics for programs. `docs/cli.md` says what the members mean.
+//! Statistics for programs. `docs/cli.md` describes the members.
 
 use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
+use interlingua_report::Explain;
 use interlingua_report::json::{document, left_out};
 
 use super::sums::{FileChanges, Spent, ToolCounts};
@@ -11,8 +12,12 @@ use crate::prices::{Picodollars, exact};
 /// The version of the form: a higher one may change what members mean.
 const VERSION: u64 = 1;
 
-pub(super) fn write(overview: &StatsReport) -> String {
-    let StatsReport { files, skipped, failed, all, prices, copies, contents: _ } = overview;
+pub(super) fn write(
+    overview: &StatsReport,
+    skipped: &[(String, impl Explain)],
+    failed: &[(String, impl Explain)],
+) -> String {
+    let StatsReport { files, all, prices, copies, contents: _ } = overview;
     let spending = all.spending(prices);
     document(|json| {
         json.object().key("version").u64(VERSION);

@@ -7,12 +7,12 @@ use interlingua_report::render::{number, plural};
 use interlingua_report::safe::{one_line, visible};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::Look;
-use super::story::{
+use crate::Look;
+use crate::story::{
     ChangedFile, EntryBody, LineFate, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
     ToolUse, changes, gist,
 };
-use super::words::{self, SpeakerLine, Tone};
+use crate::words::{self, SpeakerLine, Tone};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

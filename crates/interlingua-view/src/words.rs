@@ -12,7 +12,7 @@ use interlingua::model::{
 use interlingua_report::Identified;
 use interlingua_report::render::{number, plural};
 
-use super::story::{
+use crate::story::{
     Damage, EntryBody, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
 };
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::story::{EntryBody, Piece, SpokenBy, Story, StoryEntry, ToolUse};
+use crate::story::{EntryBody, Piece, SpokenBy, Story, StoryEntry, ToolUse};
 
 /// How many bars there are at most.
 const MOST_BARS: usize = 240;
