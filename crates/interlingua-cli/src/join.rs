@@ -60,7 +60,7 @@ pub(crate) fn join(
         Err(error) => account.leave_out(&files[*number], error),
     });
     family.link()?;
-    // What a parent tells of its subagents' responses is counted there.
+    // Usage of a subagent that the parent's record holds is counted in the parent.
     for (member, (number, converted)) in members.iter_mut().enumerate() {
         let told = family.told_by_parent(member);
         if !told.is_empty() {
@@ -90,7 +90,7 @@ pub(crate) fn join(
         family.write(root, &mut sink)?;
         sink.take_error()?;
         if record::has_several(&converted.report) {
-            // Nothing was joined to it, and a file holds one record.
+            // A conversion with several records has no joined session, and a file holds one record.
             let mut number = 1;
             let mut next = || {
                 number += 1;

@@ -29,7 +29,7 @@ impl<O: Output> ReportWriter<O> {
         Self { command, sink, has_begun: false }
     }
 
-    /// Writes what stands before the files, or between two of them.
+    /// Writes the beginning of the document, or the separator between two files.
     fn begin(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             return self.sink.write(b",");
@@ -193,7 +193,7 @@ fn details(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
         for Row { path, reason, field, count, bytes, first } in rows {
-            // Member names stand in a path as the source wrote them, escapes and all.
+            // A path holds member names as the source wrote them, with their escapes.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
                 json.key("reason").literal(reason.word());

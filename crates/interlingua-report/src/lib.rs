@@ -10,7 +10,7 @@
 //! use interlingua::pipe::Pipe;
 //! use interlingua_report::ReadableReport;
 //!
-//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/tmp"}"#;
+//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/project"}"#;
 //! let claude = Dialect::named("claude-code").expect("registered");
 //! let record = Dialect::named("record").expect("registered");
 //! let mut out = Vec::new();
@@ -94,7 +94,7 @@ pub trait Explain {
     /// The message, in one line.
     fn message(&self) -> String;
 
-    /// A remedy, if there is one.
+    /// A remedy for the error.
     fn hint(&self) -> Option<String>;
 
     /// The reason why an input was skipped, for a line that begins with the name of the input.

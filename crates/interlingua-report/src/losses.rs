@@ -1,4 +1,4 @@
-//! What was lost, for people: what it was about first, then where, paths that begin alike together.
+//! Losses for people: sections by subject, then paths, grouped by a common prefix.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,14 +9,14 @@ use interlingua::model::{Field, Group};
 use crate::render::{leaves, number, plural};
 use crate::safe;
 
-/// What a loss is about, as far as it matters to people.
+/// The subject of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// What was said and done, what failed, what was asked and allowed. Also what could not be read: it may have been that.
+    /// Messages, calls, results, failures, questions and permissions. Unreadable input counts here, because it may hold them.
     Conversation,
-    /// How, where and by whom it was done, and what it took.
+    /// Settings, the session and usage.
     Settings,
-    /// What holds a file together, and what the model has no word for.
+    /// Ids and structure of a file, and values without a field in the model.
     Bookkeeping,
 }
 
@@ -33,9 +33,9 @@ impl Section {
 
     fn of(path: &str, field: Option<Field>) -> Self {
         match field {
-            // What is allowed to a session; what was allowed in it is another thing.
+            // The policy of a session is a setting; a permission asked for in a session is part of the conversation.
             Some(Field::PermissionMode | Field::ApprovalPolicy | Field::SandboxPolicy) => Section::Settings,
-            // Hidden thoughts are thoughts, and what a person was shown was said.
+            // Encrypted reasoning is reasoning, and a notice was shown to a person.
             Some(Field::Encrypted | Field::NoticeText) => Section::Conversation,
             Some(field) => match field.group() {
                 Group::Conversation | Group::Failure | Group::Oversight => Section::Conversation,
@@ -48,10 +48,10 @@ impl Section {
     }
 }
 
-/// The path of what is no document.
+/// The path of bytes that are no document.
 pub(crate) const UNPARSED: &str = "(unparsed)";
 
-/// The leaves of a report that were lost of the conversation. What the target says another way is not missed.
+/// The number of lost leaves of the conversation. A value that the target holds in another form does not count.
 pub(crate) fn of_conversation(report: &Report) -> u64 {
     report
         .lost_paths
@@ -65,7 +65,7 @@ fn is_missed(path: &str, reason: Option<Reason>, field: Option<Field>) -> bool {
     Section::of(path, field) == Section::Conversation && reason != Some(Reason::Redundant)
 }
 
-/// What was lost (or kept) in one file or in many, path by path.
+/// Lost (or kept) values of one file or of many, path by path.
 #[derive(Debug, Default)]
 pub(crate) struct LossTable {
     rows: Vec<LossRow>,
@@ -81,11 +81,11 @@ struct LossRow {
     reason: Option<Reason>,
     field: Option<Field>,
     count: u64,
-    /// Where it was seen first, if that is more than somewhere.
+    /// The first place of the path, unless the whole file is one frame.
     place: Option<String>,
 }
 
-/// The most paths that are told apart; any more are told together.
+/// The most paths with rows of their own; further paths share one row.
 const MOST_PATHS: usize = 20_000;
 const OTHER_PATHS: &str = "(other paths)";
 /// How much of a table is shown.
@@ -93,9 +93,9 @@ const OTHER_PATHS: &str = "(other paths)";
 pub(crate) enum Detail {
     /// Each path in its own line.
     All,
-    /// At most so many lines in a section: what is alike in one.
+    /// At most this many lines in a section; similar paths share a line.
     Lines(usize),
-    /// At most so many lines of the conversation, and the sums of all else.
+    /// At most this many lines of the conversation, and only the sums of other sections.
     Conversation(usize),
 }
 
@@ -115,7 +115,7 @@ impl Detail {
 const LONGEST_PATH: usize = 90;
 
 impl LossTable {
-    /// Adds what a report says; `place` names a frame.
+    /// Adds rows of a report; `place` names a frame.
     pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> Option<String>) {
         for row in rows {
             let at = match self.known.get(&key(&row.path, row)) {
@@ -126,10 +126,10 @@ impl LossTable {
         }
     }
 
-    /// The row for a path that is not known yet: its own, or that of all others if there are too many.
+    /// Makes the row for a new path, or finds the shared row if the table has too many paths.
     #[cold]
     fn new_row(&mut self, row: &Row, place: impl FnOnce() -> Option<String>) -> usize {
-        // What is said in brackets is no path; there are few, and each says something of its own.
+        // Text in brackets is a category, not a path; there are few categories, and each keeps its row.
         let is_named = self.rows.len() < MOST_PATHS || row.path.starts_with('(');
         let path = if is_named { row.path.as_str() } else { OTHER_PATHS };
         *self.known.entry(key(path, row)).or_insert_with(|| {
@@ -186,14 +186,14 @@ impl LossTable {
         (missed, no_field)
     }
 
-    /// Whether there is something that nobody had a word for, which may have been anything.
+    /// Whether a lost value has no field in the model: such a value may have been part of the conversation.
     pub(crate) fn has_unknown(&self) -> bool {
-        // What stands in brackets is no value, but for those that were too many to be named.
+        // Text in brackets is no path of a value, except for the shared row.
         let is_value = |path: &str| !path.starts_with('(') || path == OTHER_PATHS;
         self.rows.iter().any(|row| row.field.is_none() && is_value(&row.path))
     }
 
-    /// A section after the other.
+    /// All sections, in order.
     pub(crate) fn text(&self, fate: &str, detail: Detail) -> String {
         let mut text = String::new();
         for section in Section::ALL {
@@ -232,7 +232,7 @@ const fn is_part_of_result(field: Field) -> bool {
     )
 }
 
-/// So many values of a field, in words for people.
+/// A number of values of a field, in words for people.
 fn phrase(field: Field, count: u64) -> String {
     let of = |what: &str, of: &str| format!("{what} of {}", plural(count, of));
     match field {
@@ -327,7 +327,7 @@ fn key(path: &str, row: &Row) -> RowKey {
     (path.to_owned(), row.reason, row.field)
 }
 
-/// So many lines, or one for each path.
+/// Writes a section of at most `most` lines, or one line for each path.
 fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
     let mut groups = match most {
         None => rows.into_iter().map(|row| PathGroup::new(vec![row])).collect(),
@@ -363,9 +363,9 @@ fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
 /// Paths that share a beginning.
 struct PathGroup<'r> {
     rows: Vec<&'r LossRow>,
-    /// How many segments they share.
+    /// The number of shared segments.
     depth: usize,
-    /// Others with that beginning have groups of their own.
+    /// Set if other paths with this prefix have groups of their own.
     is_rest: bool,
 }
 
@@ -391,7 +391,7 @@ impl<'r> PathGroup<'r> {
         &path[..length]
     }
 
-    /// Whether it stands for paths that are not all the same.
+    /// Whether the group holds different paths.
     fn is_several(&self) -> bool {
         self.rows.iter().any(|row| row.path != self.rows[0].path)
     }
@@ -405,7 +405,7 @@ impl<'r> PathGroup<'r> {
         }
     }
 
-    /// Whether there is more to know about its paths one by one. Values that always come together are one thing.
+    /// Whether splitting the group shows more. Values that always come together stay in one group.
     fn can_be_split(&self) -> bool {
         let [first, others @ ..] = &self.rows[..] else { return false };
         let alike =
@@ -414,7 +414,7 @@ impl<'r> PathGroup<'r> {
         !self.is_rest && self.is_several() && !come_together
     }
 
-    /// Why, and where.
+    /// The reasons and an example of a place.
     fn about(&self) -> String {
         let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(why(row.reason?))).collect();
         reasons.sort_unstable();
@@ -450,7 +450,7 @@ impl<'r> PathGroup<'r> {
     }
 }
 
-/// The names in a path, each with the slash before it; what is no path is one name.
+/// The segments of a path, each with its leading slash; a text that is no path is one segment.
 fn segments(path: &str) -> Vec<&str> {
     if !path.starts_with('/') {
         return vec![path];
@@ -460,7 +460,7 @@ fn segments(path: &str) -> Vec<&str> {
     begins.windows(2).map(|two| &path[two[0]..two[1]]).collect()
 }
 
-/// As fine as there is room for, beginning with those that have most in them.
+/// Splits rows into groups until `lines` are used, the largest groups first.
 fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<PathGroup<'_>> {
     let mut groups = PathGroup { rows, depth: 0, is_rest: false }.children();
     loop {
@@ -480,7 +480,7 @@ fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<PathGroup<'_>> {
     }
 }
 
-/// A name that may be anything, as it can be shown: names of members are what the source wrote.
+/// A path made safe to show and at most [`LONGEST_PATH`] long: member names are arbitrary text of the source.
 fn shortened(path: &str) -> String {
     let path = safe::exact_line(path);
     let length = path.chars().count();

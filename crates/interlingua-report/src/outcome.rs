@@ -28,6 +28,7 @@ impl Identified {
 
 /// The basis on which the dialect of an input was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IdentifiedBy {
     /// The content of the input.
     Detection,

@@ -15,13 +15,13 @@ use crate::losses::{Detail, LossTable, UNPARSED};
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 use crate::{Converted, Explain, Identified, IdentifiedBy, safe};
 
-/// How many of a kind are listed before `… and N more`.
+/// The number of listed items before `… and N more`.
 const MOST: usize = 20;
-/// How many problems of one sort are shown of a conversion.
+/// The number of shown problems with one code.
 const MOST_ALIKE: usize = 5;
-/// How many files are named that were skipped for the same reason.
+/// The number of named files that were skipped for the same reason.
 const MOST_SKIPPED: usize = 5;
-/// How many sorts of values are named in a sentence.
+/// The number of fields named in a sentence.
 const MOST_FIELDS: usize = 4;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -114,7 +114,7 @@ fn role_of((dialect, role): (&Dialect, Role)) -> String {
     format!("{} ({})", dialect.name, role.word())
 }
 
-/// What the target was told, in numbers.
+/// The counts of items in the output.
 fn told(content: &ContentCounts) -> String {
     let ContentCounts { messages, reasoning, calls, results, failures } = *content;
     let sorts = [
@@ -133,7 +133,7 @@ fn told(content: &ContentCounts) -> String {
     }
 }
 
-/// What of the conversation is not in the output.
+/// The parts of the conversation that are not in the output.
 fn missed(table: &LossTable, report: &Report, to: Option<(&Dialect, Role)>, is_empty: bool) -> String {
     if is_empty {
         return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
@@ -162,7 +162,7 @@ fn missed(table: &LossTable, report: &Report, to: Option<(&Dialect, Role)>, is_e
     format!("; {YELLOW}not carried over: {}{more}{why}{YELLOW:#}", shown.join(", "))
 }
 
-/// Whether everything that could not be read is in the output as it was.
+/// Whether the output holds all unreadable bytes of the source unchanged.
 fn kept_damage(report: &Report) -> bool {
     let unparsed = |rows: &[Row]| rows.iter().any(|row| row.path == UNPARSED);
     unparsed(&report.kept_paths) && !unparsed(&report.lost_paths)
@@ -199,12 +199,12 @@ fn notes(text: &mut String, notes: &[(&str, u64)]) {
     }
 }
 
-/// Whether it is said how much a problem matters.
+/// Whether the severity of a problem is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// The run went on all the same.
+    /// A conversion, which goes on after a problem.
     Unsaid,
-    /// Someone asked whether the input is sound.
+    /// A check, which asks for the severity.
     Said,
 }
 
@@ -213,7 +213,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         return;
     }
     let _ = writeln!(text, "{title}:");
-    // Whoever checks a file wants to see them; whoever converts it, what sort they are of.
+    // A check lists more problems with one code than a conversion.
     let most_alike = if weight == Weight::Said { MOST } else { MOST_ALIKE };
     let mut seen: Vec<Code> = Vec::new();
     let mut left = report.more_problems;
@@ -225,7 +225,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         }
         seen.push(found.code);
         problem(text, found, report.framing, weight);
-        // Once is enough for each kind.
+        // One hint for each code.
         if let Some(way_out) = found.code.hint().filter(|_| alike == 0) {
             hint(text, "    ", way_out);
         }
@@ -358,7 +358,7 @@ pub(crate) fn place_in(file: &str, frame: FramePlace, name: &str) -> String {
     if frame.is_whole() { file } else { format!("{file}, {name}") }
 }
 
-/// A name that fits into a line with other things: its end tells most.
+/// The end of a long name, which tells files apart better than the beginning.
 fn short_name(name: &str) -> String {
     const MOST: usize = 48;
     let length = name.chars().count();
@@ -366,7 +366,7 @@ fn short_name(name: &str) -> String {
         return name.to_owned();
     }
     let end: String = name.chars().skip(length - MOST).collect();
-    // Whole components, if there is one.
+    // From the first separator on, if the end holds one.
     format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
 }
 
@@ -429,7 +429,7 @@ pub fn checked(name: &str, identity: &Identified, report: &Report) -> String {
         (Framing::Whole, _) => "1 document".to_owned(),
         (Framing::LinesOrDocuments(..), 1) => "1 part".to_owned(),
         (Framing::LinesOrDocuments(..), parts) => format!("{} parts", number(parts)),
-        // The head and the tail are no entries.
+        // The frames of the head and the tail are no entries.
         (Framing::Documents(_), 3) => "1 entry".to_owned(),
         (Framing::Documents(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
     };

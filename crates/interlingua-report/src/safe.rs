@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The text with nothing in it but what can be seen, and line breaks and tabs. Colours that programs print are taken out;
+/// The text with visible characters, line breaks and tabs only. Colours that programs print are taken out;
 /// every other control character, and every character that turns text around or cannot be seen, is shown by name.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| is_risky(c) || is_joiner(c);

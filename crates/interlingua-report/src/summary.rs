@@ -40,38 +40,38 @@ pub struct ForbiddenLoss {
     pub report: Report,
 }
 
-/// What became of all files that went the same way.
+/// The outcome of all files with one source and one target dialect.
 #[derive(Debug)]
 pub(crate) struct Way {
     pub(crate) from: (&'static Dialect, Role),
     pub(crate) to: (&'static Dialect, Role),
     pub(crate) files: u64,
-    /// How many of them passed unread, because both sides are the same.
+    /// The number of files that were copied unread, because source and target are the same.
     pub(crate) copies: u64,
     pub(crate) counts: Report,
     pub(crate) lost: LossTable,
     pub(crate) kept: LossTable,
     pub(crate) problems: Vec<ProblemSort>,
-    /// How many files lost something of the conversation.
+    /// The number of files with losses of the conversation.
     pub(crate) incomplete: u64,
-    /// The files that came across worst, worst first.
+    /// The files with the most losses, worst first.
     pub(crate) worst: Vec<WorstFile>,
-    /// The first files without content, and how many there are.
+    /// The first files without content, and the number of all of them.
     pub(crate) empty: (Vec<String>, u64),
 }
 
-/// Problems of one sort.
+/// Problems with one code.
 #[derive(Debug)]
 pub(crate) struct ProblemSort {
     pub(crate) code: Code,
     pub(crate) count: u64,
-    /// How many files have it.
+    /// The number of files with this problem.
     pub(crate) files: u64,
-    /// The first one: its file, and how that is cut.
+    /// The first problem, with the name and the framing of its file.
     pub(crate) first: (String, Framing, Problem),
 }
 
-/// A file of which much was lost.
+/// A file with many losses.
 #[derive(Debug)]
 pub(crate) struct WorstFile {
     pub(crate) name: String,
@@ -82,7 +82,7 @@ pub(crate) struct WorstFile {
     pub(crate) leaves: u64,
 }
 
-/// How many files are named.
+/// The number of named files.
 pub(crate) const NAMED_FILES: usize = 5;
 
 impl<E> Default for Summary<E> {

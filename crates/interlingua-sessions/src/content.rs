@@ -32,7 +32,7 @@ impl ContentForm {
     }
 }
 
-/// Where the first bytes stand, which they are, what that is and what unpacks it.
+/// Offset, magic bytes, name of the format and program that unpacks it.
 const PACKED: &[(usize, &[u8], &str, &str)] = &[
     (0, b"BZh", "bzip2", "bunzip2"),
     (0, b"\xfd7zXZ\0", "xz", "unxz"),
@@ -69,5 +69,5 @@ fn wide(head: &[u8]) -> Option<&'static str> {
     forms.into_iter().find(|(width, place, _)| is_made_of(*width, *place)).map(|(_, _, encoding)| encoding)
 }
 
-/// How many bytes tell.
+/// The number of bytes that the guess is based on.
 const SAMPLE: usize = 256;

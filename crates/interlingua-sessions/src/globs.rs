@@ -7,7 +7,7 @@ use interlingua_report::safe;
 
 use crate::SourceError;
 
-/// The pattern, if this argument is one: it has wildcards and is no name of anything that exists.
+/// The pattern in an argument: a text with wildcards that is not the name of an existing file.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     (text.contains(WILD) && !path.exists()).then_some(text)
@@ -24,7 +24,7 @@ pub(crate) fn check(pattern: &str) -> Result<(), SourceError> {
 }
 
 fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), SourceError> {
-    // `./x`, `x/.` and `x` are one.
+    // `./x`, `x/.` and `x` are the same path.
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
     let parts: PathBuf = parts.collect();
     match glob::Pattern::new(&parts.to_string_lossy()) {
@@ -50,7 +50,7 @@ pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<SourceError>), 
 
 struct Search {
     matches: glob::Pattern,
-    /// How many names a path may have that matches.
+    /// The most components of a matching path.
     deepest: usize,
     found: Vec<PathBuf>,
     failed: Vec<SourceError>,
@@ -63,13 +63,13 @@ impl Search {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = match fs::read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
-            // A pattern below something that is not there matches nothing.
+            // A pattern below a missing directory has no match.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.failed.push(SourceError::Read(safe::path_name(here), error)),
         };
         for entry in entries {
             let path = folder.join(entry.file_name());
-            // Names need not be text; what is none matches as it is shown.
+            // A name that is no UTF-8 is matched with replacement characters.
             if self.matches.matches_with(&path.to_string_lossy(), within) {
                 self.found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -81,7 +81,7 @@ impl Search {
     }
 }
 
-/// The directory above all matches: what stands before the first wildcard.
+/// The directory above all matches: the components before the first wildcard.
 pub(crate) fn root(pattern: &str) -> PathBuf {
     let fixed = |part: &std::path::Component<'_>| !part.as_os_str().to_string_lossy().contains(WILD);
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);

@@ -31,7 +31,7 @@ impl Opened {
             (Some(dialect), Detection::Unknown) => (dialect, IdentifiedBy::Name, None),
             (None, Detection::Unknown) => return Err(self.undetected(name)),
             (from, Detection::Unclear(close)) => {
-                // Whoever names the dialect, or the role, may have answered the question.
+                // The named dialect or role may leave one candidate.
                 let fits = |guess: &&Guess| hints.role.is_none_or(|role| role == guess.role);
                 match (from, &close.iter().filter(fits).collect::<Vec<_>>()[..]) {
                     (Some(dialect), [guess]) => (dialect, IdentifiedBy::Name, Some(**guess)),

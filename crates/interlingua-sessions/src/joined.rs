@@ -47,7 +47,7 @@ impl SeparatedInput {
 
 /// Whether a file is a record that sessions were joined to.
 pub fn is_joined(path: &Path) -> bool {
-    // What a pipe says, it says once.
+    // A pipe can be read only once.
     if !path.is_file() {
         return false;
     }
@@ -67,24 +67,24 @@ pub fn is_joined(path: &Path) -> bool {
             if read == 0 {
                 return Ok(false);
             }
-            // The name may stand across two pieces.
+            // The name may be split between two pieces.
             let keep = (filled + read).min(graph::JOINED.len());
             buffer.copy_within(filled + read - keep..filled + read, 0);
             filled = keep;
         }
     };
-    // The name may stand in a conversation; then there is nothing to take apart.
+    // The name may be part of a conversation: only the splitter decides whether sessions were joined.
     let is_found = || {
         let mut splitter = Splitter::default();
         read_all(path, &mut |bytes| splitter.push(bytes, &mut |_| {}))?;
         splitter.finish(&mut |_| {});
         io::Result::Ok(splitter.has_found())
     };
-    // Whoever opens it next says what is wrong with it.
+    // An unreadable file is reported by the next step, which opens it again.
     scan().is_ok_and(|named| named && is_found().unwrap_or(false))
 }
 
-/// How much of a file is read to see whether it can be a record.
+/// The number of bytes that are checked for the beginning of a record.
 const BEGIN: usize = 4096;
 /// How much is read at a time.
 const CHUNK: usize = 1 << 20;
@@ -146,7 +146,7 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     Ok(files.into_iter().enumerate().map(input).collect())
 }
 
-/// The files that a joined record is taken apart into. Few of them are open at once, however many there are.
+/// The output files of [`separate`]. At most [`MOST_OPEN`] of them are open at once.
 struct PartFiles<'f> {
     folder: &'f PrivateFolder,
     open: HashMap<usize, io::BufWriter<File>>,
@@ -181,7 +181,7 @@ impl PartFiles<'_> {
     }
 }
 
-/// How many parts of a joined record are open at once.
+/// The most files of a joined record that are open at once.
 const MOST_OPEN: usize = 16;
 
 fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
@@ -197,7 +197,7 @@ fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     }
 }
 
-/// The family facts of the record in that file: its session, its parents and its calls.
+/// The session, the parents and the calls of the record in a file.
 pub fn kinship(record: &Path) -> io::Result<Kinship> {
     let mut reader = KinshipReader::default();
     read_all(record, &mut |bytes| reader.push(bytes))?;
@@ -220,7 +220,7 @@ struct FamilyMember {
     facts: Kinship,
 }
 
-/// So deep sessions stand within one another; deeper ones follow.
+/// The deepest nesting of sessions in calls; deeper sessions follow the record.
 const MOST_NESTED: usize = 6;
 
 impl Family {
@@ -294,7 +294,7 @@ impl Family {
         Ok(())
     }
 
-    /// Writes a record with the sessions that stand in its calls; others go to `following`.
+    /// Writes a record with the sessions nested in its calls; other sessions go to `following`.
     fn write_joined(
         &self,
         member: usize,
@@ -330,7 +330,7 @@ impl Family {
             if depth > 0 {
                 return entries;
             }
-            // Those that follow may have sessions of their own, which follow, too.
+            // The children of a following session follow, too.
             let mut at = 0;
             while let Some(child) = {
                 let list = following.borrow();

@@ -67,7 +67,7 @@ pub fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// The file that stdin reads, if it is one.
+/// The regular file behind stdin.
 pub fn stdin_file() -> Option<&'static Path> {
     regular_file("/dev/stdin")
 }
@@ -82,7 +82,7 @@ pub const TEMPORARY_BEGIN: &str = ".interlingua-";
 /// The end of the name of an incomplete output.
 pub const TEMPORARY_END: &str = ".tmp";
 
-/// Whether a file has the name of an incomplete output: a run that was killed has left it there.
+/// Whether a file has the name of an incomplete output, which a killed run left behind.
 pub fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     name.starts_with(TEMPORARY_BEGIN) && name.ends_with(TEMPORARY_END)

@@ -68,7 +68,7 @@ pub(crate) fn forget(folder: &Path) {
 pub(crate) fn remove(folder: &Path) {
     let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     folders.retain(|known| known != folder);
-    // Nobody is left to be told.
+    // A folder that stays behind is no error of the caller.
     let _ = fs::remove_dir_all(folder);
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn remove(folder: &Path) {
 pub fn remove_private_folders() {
     let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     for folder in folders.iter() {
-        // Nobody is left to be told.
+        // The process is ending; an error has no reader.
         let _ = fs::remove_dir_all(folder);
     }
     // The lock is never given back: the process is about to end.

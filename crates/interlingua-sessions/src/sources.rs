@@ -39,7 +39,7 @@ impl InputPlace {
         if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
     }
 
-    /// The file that holds the input, if it is one.
+    /// The file that holds the input; none for a pipe.
     pub fn path(&self) -> Option<&Path> {
         match self {
             InputPlace::Stdin => stdin_file(),
@@ -105,7 +105,7 @@ impl InputPlace {
         let mut opened = self.begin(most_unpacked)?;
         opened.look(|error| SourceError::Read(self.name(), error))?;
         if let InputPlace::Stored(_) = self {
-            // Whatever a row holds, it is OpenCode's.
+            // Every row of this store belongs to OpenCode.
             let dialect = &opencode::DIALECT;
             opened.candidates.guesses =
                 vec![Guess { dialect, role: Role::Log, score: 10, documents: 1, surest: 10 }];
@@ -197,7 +197,7 @@ pub struct Opened {
     head: Vec<u8>,
     complete: bool,
     rest: Unpacked,
-    /// The dialects that its beginning fits.
+    /// The dialects that fit the beginning of the input.
     pub candidates: Candidates,
 }
 
@@ -241,7 +241,7 @@ impl Opened {
         has_one_role && has_line || self.candidates.decide_early(Some(dialect)).is_some()
     }
 
-    /// Reads what is there, and waits only if there is nothing.
+    /// Reads the available bytes, and waits only if none are available.
     fn read_some(&mut self) -> io::Result<()> {
         let seen = self.head.len();
         self.head.resize(seen + STEP, 0);
@@ -288,7 +288,7 @@ impl Opened {
         self.complete && self.head.trim_ascii().is_empty()
     }
 
-    /// Whether the input is compressed: its size is not that of its content.
+    /// Whether the input is compressed.
     pub const fn is_packed(&self) -> bool {
         self.rest.packing().is_some()
     }
@@ -375,7 +375,7 @@ pub fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
         if path == Path::new("-") {
             found.add(FoundFile { input: InputPlace::Stdin, base: "stdin".into(), named: true, bytes: 0 });
         } else if found.add_store(path, Path::new(path.file_name().unwrap_or_default()), true) {
-            // Each of its sessions is an input.
+            // Each session of the store is an input.
         } else if path.is_dir() {
             found.walk(path, path, output);
         } else if let Some(pattern) = globs::pattern(path) {
@@ -445,7 +445,7 @@ impl FoundFiles {
     fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
         match stores::sessions(path, named) {
             None => return false,
-            // Programs have databases of all sorts.
+            // A directory may hold databases of other programs.
             Some(Err(error)) if error.is_skip() && !named => {
                 self.skipped.push((safe::path_name(path), error));
             }

@@ -28,7 +28,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// What begins with these bytes.
+    /// The compression of input that begins with these bytes.
     fn of(first: &[u8]) -> Option<Self> {
         match first {
             // The third byte is the method, and there is only one.
@@ -60,9 +60,9 @@ pub(crate) fn inner_name(path: &Path) -> PathBuf {
 /// Input as it is, or unpacked.
 pub(crate) struct Unpacked {
     content: PackedContent,
-    /// How many bytes have come out.
+    /// The number of unpacked bytes.
     given: u64,
-    /// How many may.
+    /// The most unpacked bytes.
     limit: u64,
 }
 
@@ -98,7 +98,7 @@ impl Unpacked {
         }
     }
 
-    /// What went wrong, with its place.
+    /// The error with its position.
     fn damaged(&self, packing: Packing, cause: io::Error) -> io::Error {
         let source = match &self.content {
             PackedContent::Gzip(Some(member)) => member.get_ref(),
@@ -170,7 +170,7 @@ fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut
     Ok(0)
 }
 
-/// One frame after the other, those to skip left out.
+/// Decodes zstd frames in order and leaves out skippable frames.
 struct ZstdFrames {
     source: PackedSource,
     frame: FrameDecoder,
@@ -234,7 +234,7 @@ type InputBytes = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 struct PackedSource {
     source: BufReader<InputBytes>,
     taken: u64,
-    /// More was asked for than there is.
+    /// Set once a read hit the end of the input.
     over: bool,
 }
 
@@ -285,7 +285,7 @@ pub enum UnpackDamage {
     CutOff,
     /// The input unpacks to more bytes than this limit.
     TooMuch(u64),
-    /// Another error of the decoder, in its words.
+    /// Another error, with the message of the decoder.
     Other(String),
 }
 

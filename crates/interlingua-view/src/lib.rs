@@ -14,7 +14,7 @@
 //! use interlingua_report::{Identified, IdentifiedBy};
 //! use interlingua_view::{Look, StoryForm, StoryReader};
 //!
-//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/tmp"}"#;
+//! let log = br#"{"type":"user","uuid":"u1","message":{"role":"user","content":"hi"},"cwd":"/project"}"#;
 //! let claude = Dialect::named("claude-code").expect("registered");
 //! let spec = claude.role(Role::Log).expect("a log dialect");
 //! let identity = Identified::new(claude, spec, IdentifiedBy::Name);

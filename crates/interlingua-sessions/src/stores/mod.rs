@@ -50,7 +50,7 @@ pub fn is_store(path: &Path) -> bool {
     store_at(path).is_some()
 }
 
-/// The store at that path. What a pipe says, it says once: nobody may look into one.
+/// The store at that path. A pipe can be read only once and is never opened here.
 fn store_at(path: &Path) -> Option<SessionStore> {
     (path.is_file() || path.is_dir()).then(|| SessionStore::at(path)).flatten()
 }

@@ -100,8 +100,9 @@ impl SessionStore {
     }
 }
 
-/// What is in a store.
+/// The contents of a store.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct StoreContents {
     /// The sessions. Two may have one id.
     pub sessions: Vec<StoredSession>,
