@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::sniff::{HEAD, sniff};
-use interlingua_limits::generate::logs::LogShape;
+use interlingua_testing::generate::logs::LogShape;
 
 use crate::baseline::can_read;
 

@@ -14,7 +14,7 @@ use interlingua_bench::corpus::{Corpus, Log, REAL_LOGS};
 use interlingua_bench::run::{Discard, convert, convert_body, convert_events, side};
 use interlingua_bench::table::{Times, pair_head};
 use interlingua_bench::wire::{Call, answers, requests, streams};
-use interlingua_limits::generate::logs::LOGS;
+use interlingua_testing::generate::logs::LOGS;
 
 fn main() {
     let smoke = std::env::args().any(|argument| argument == "--smoke");

@@ -4,7 +4,7 @@
 
 use interlingua::dialects::Role;
 use interlingua::pipe::Buffers;
-use interlingua_limits::generate;
+use interlingua_testing::generate;
 
 use crate::run::{Side, convert, convert_body, side};
 

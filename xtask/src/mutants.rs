@@ -26,7 +26,14 @@ use runs::{MutantVerdict, TestBinary};
 const SWITCH: &str = "INTERLINGUA_MUTANT";
 
 /// The crates that mutants may change, and whose tests are run.
-const PACKAGES: [&str; 4] = ["interlingua", "interlingua-record", "interlingua-archive", "interlingua-cli"];
+const PACKAGES: [&str; 6] = [
+    "interlingua",
+    "interlingua-record",
+    "interlingua-report",
+    "interlingua-sessions",
+    "interlingua-view",
+    "interlingua-cli",
+];
 
 /// What the arguments ask for.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use interlingua_bench::baseline::{SERDE, serde_bytes};
 use interlingua_bench::corpus::Log;
 use interlingua_bench::run::{Discard, Side, convert, convert_body, pipe, side};
 use interlingua_bench::wire::{Call, Stream, answers, requests, streams};
-use interlingua_limits::generate::logs::{LOGS, LogShape};
-use interlingua_limits::{Counting, counts, restart};
+use interlingua_testing::generate::logs::{LOGS, LogShape};
+use interlingua_testing::{Counting, counts, restart};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use interlingua::dialects::Dialect;
 use interlingua::wire::backends::{Backend, RuleValue};
+use interlingua_report::safe;
 use toml::{Table, Value};
 
 use crate::error::CommandError;
 use crate::flags::BackendFlags;
-use crate::show::safe;
 
 /// The backend that the flags name, for a target of that dialect.
 pub(crate) fn chosen(

@@ -1,35 +1,23 @@
 //! `check`: what a file is, and whether it is sound.
 
 use interlingua::check::CheckWriter;
-use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
+use interlingua_report::json::ReportWriter;
+use interlingua_report::{Checked, render};
+use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, SourceError};
 
-use crate::convert::{Identified, identify, options};
-use crate::error::{CommandError, Exit};
+use crate::convert::options;
+use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::Check;
-use crate::report::ReportWriter;
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace};
+use crate::jobs;
+use crate::outputs::Sink;
 use crate::talk::{self, Talk};
-use crate::{jobs, render};
-
-/// What a file is and what was found in it.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    pub(crate) identity: Identified,
-    pub(crate) report: Report,
-}
-
-impl Checked {
-    pub(crate) fn is_sound(&self) -> bool {
-        self.report.errors == 0
-    }
-}
 
 pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
-    sources::check_patterns(&args.files)?;
-    let FoundFiles { files: found, failed, .. } = sources::find(&args.files, None);
+    sessions::check_patterns(&args.files)?;
+    let FoundFiles { files: found, failed, .. } = sessions::find(&args.files, None);
     let mut verdicts = Verdicts {
-        report: args.json.then(|| ReportWriter::new("check", None)).transpose()?,
+        report: args.json.then(|| ReportWriter::new("check", Sink::stdout())),
         ..Verdicts::default()
     };
     let mut skipped = Vec::new();
@@ -45,12 +33,12 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
         }
     });
     written?;
-    for (name, error) in failed {
+    for (name, error) in of_sources(failed) {
         verdicts.add(&name, Err(error), true, talk)?;
     }
     let Verdicts { sound, not_sound, unreadable, exit, report } = verdicts;
     match report {
-        Some(report) => report.finish(&skipped, None)?,
+        Some(report) => report.finish(&skipped, None).finish()?,
         None if sound + not_sound + unreadable > 1 && !talk.quiet => {
             talk::text(&render::verdicts(sound, not_sound, unreadable))?;
         }
@@ -73,7 +61,7 @@ struct Verdicts {
     unreadable: u64,
     /// How a file that could not be read ends the run.
     exit: Option<Exit>,
-    report: Option<ReportWriter>,
+    report: Option<ReportWriter<Sink>>,
 }
 
 impl Verdicts {
@@ -99,7 +87,7 @@ impl Verdicts {
         match result {
             // Of a directory, what is not sound is what one wants to know.
             Ok(checked) if checked.is_sound() && (talk.quiet || !(named || talk.verbose)) => Ok(()),
-            Ok(Checked { identity, report }) => talk::text(&render::checked(name, &identity, &report)),
+            Ok(Checked { identity, report, .. }) => talk::text(&render::checked(name, &identity, &report)),
             Err(error) => {
                 Talk::error(&error);
                 Ok(())
@@ -110,11 +98,11 @@ impl Verdicts {
 
 fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &input.name(), &args.source)?;
+    let identity = opened.identify(&input.name(), &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let checker = Box::new(CheckWriter::new(dialect.lineage));
     let pipe = Pipe::with_writer((dialect, role), checker, &options(&args.source));
-    let mut pipe = pipe.map_err(|_| CommandError::CannotRead(dialect, role))?;
+    let mut pipe = pipe.map_err(|_| SourceError::CannotRead(dialect, role))?;
     let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut Vec::new());
@@ -125,5 +113,5 @@ fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
         let looks_like = identity.looks_like;
         return Err(CommandError::NothingRead { name: input.name(), dialect, looks_like });
     }
-    Ok(Checked { identity, report })
+    Ok(Checked::new(identity, report))
 }

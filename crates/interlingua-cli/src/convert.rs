@@ -7,81 +7,43 @@ use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use interlingua::dialects::ours::{record, record_v2};
-use interlingua::dialects::{Dialect, Options, Plane, Role, RoleSpec};
+use interlingua::dialects::{Dialect, Options, Plane, Role};
 use interlingua::error::Code;
 use interlingua::ledger::{LossPolicy, Report};
 use interlingua::log::{Outline, OutlineReader};
 use interlingua::model::Usage;
 use interlingua::pipe::Pipe;
-use interlingua::sniff::{Detection, Guess};
 use interlingua::tape::Limits;
+use interlingua_record::contract::Refusal;
+use interlingua_report::json::ReportWriter;
+use interlingua_report::{Converted, Identified, Summary, render, safe};
+use interlingua_sessions::places::FilePlace;
+use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, Opened};
 
 use crate::backends;
-use crate::error::{CommandError, Exit};
+use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::{Convert, SourceFlags};
-use crate::outputs::{self, FilePlace, NewFolders, Sink, Taken};
-use crate::report::ReportWriter;
-use crate::show::safe;
-use crate::sources::{self, FoundFile, FoundFiles, InputPlace, Opened};
-use crate::stores;
-use crate::summary::Summary;
+use crate::outputs::{self, NewFolders, Sink, Taken};
 use crate::talk::{self, Talk};
-use crate::{globs, jobs, joined, render};
+use crate::{jobs, join};
 
-/// What an input is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Identified {
-    pub(crate) dialect: &'static Dialect,
-    pub(crate) spec: &'static RoleSpec,
-    pub(crate) how: How,
-    /// Detection would have said this instead.
-    pub(crate) looks_like: Option<&'static Dialect>,
-}
-
-/// How we know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    Detected,
-    Named,
-}
-
-/// One file converted.
-#[derive(Debug)]
-pub(crate) struct Converted {
-    pub(crate) name: String,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) from: Identified,
-    pub(crate) to: (&'static Dialect, Role),
-    /// The source and the target are the same: the bytes passed untouched and unread.
-    pub(crate) is_copy: bool,
-    pub(crate) report: Report,
-}
-
-impl Converted {
-    /// Whether nothing of a conversation is in an output that is about one, and nothing of the source is kept in it.
-    pub(crate) fn has_no_content(&self) -> bool {
-        let is_about_one = match self.to.1 {
-            Role::Request | Role::Response | Role::Stream | Role::Live | Role::Log => true,
-            Role::Count | Role::Counted | Role::Models | Role::Input => false,
-        };
-        is_about_one && !self.is_copy && self.report.content.is_empty() && self.report.kept == 0
-    }
-}
+/// The summary of a run of this command.
+pub(crate) type RunSummary = Summary<CommandError>;
 
 pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
     // A dash is stdout, as it is stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    sources::check_patterns(inputs)?;
+    sessions::check_patterns(inputs)?;
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
     let summary = match (inputs, output) {
-        (_, Some(output)) if args.join => joined::join(inputs, output, is_directory(output), args, talk)?,
+        (_, Some(output)) if args.join => join::join(inputs, output, is_directory(output), args, talk)?,
         (_, None) if args.join => return Err(CommandError::NeedsOutput),
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
-            if !keeps_joined(args) && joined::is_joined(one) {
+            if !keeps_joined(args) && sessions::is_joined(one) {
                 return Err(CommandError::HoldsSessions(safe::path_name(one)));
             }
             single(one, output, args, talk)?
@@ -99,8 +61,9 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     if summary.files == 0 && !summary.skipped.iter().any(is_there) {
         return Err(CommandError::NothingRecognised(summary.skipped.len()));
     }
-    if let Some(refusal) = summary.refusal {
-        return Err(CommandError::Refused(refusal));
+    if let Some(loss) = summary.forbidden {
+        let refusal = Refusal::of_loss(&loss.row, loss.target, loss.report);
+        return Err(CommandError::Refused(Box::new(refusal)));
     }
     let strict_failure = args.strict && summary.unsound;
     if strict_failure {
@@ -110,7 +73,12 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
 }
 
 /// One input to a file or to stdout.
-fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
+fn single(
+    path: &Path,
+    output: Option<&Path>,
+    args: &Convert,
+    talk: &Talk,
+) -> Result<RunSummary, CommandError> {
     let input = InputPlace::of(path);
     let stdout = if output.is_none() { outputs::stdout_file() } else { None };
     let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_place(args)).collect();
@@ -123,8 +91,8 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
         account.summary.skipped = skipped;
         return account.end();
     }
-    let opened = input.open_live(&args.source)?;
-    let identity = identify(&opened, &input.name(), &args.source)?;
+    let opened = input.open_live(&args.source.hints(), args.source.max_unpacked)?;
+    let identity = opened.identify(&input.name(), &args.source.hints())?;
     talk.say(&render::reading(&input.name(), &identity));
     let role = args
         .target()
@@ -148,7 +116,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     };
     let hidden = ProgressBar::hidden();
     let next: NextFile<'_> = if spool.is_some() { None } else { Some(&mut next) };
-    let converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
+    let mut converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
     if let Some(spool) = spool {
         if record::has_several(&converted.report) {
             return Err(CommandError::SeveralRecords(input.name()));
@@ -157,7 +125,7 @@ fn single(path: &Path, output: Option<&Path>, args: &Convert, talk: &Talk) -> Re
     } else if output.is_none() && record::has_several(&converted.report) {
         talk.say(RECORDS_FOLLOW);
     }
-    let converted = Converted { output: output.map(Path::to_owned), ..converted };
+    converted.output = output.map(Path::to_owned);
     talk.say(&render::converted(&converted, talk.verbose));
     account.add(&converted);
     account.end()
@@ -178,24 +146,25 @@ pub(crate) fn further_file(path: &Path, source: Option<&Path>) -> Result<Sink, C
 }
 
 /// Many files to a directory, so many at once as asked for.
-fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<Summary, CommandError> {
+fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<RunSummary, CommandError> {
     if looks_like_a_file(output) {
         return Err(CommandError::FileForSeveral(output.to_owned()));
     }
     let folders = output_directory(output, args)?;
-    let mut found = sources::find(inputs, Some(output));
+    let mut found = sessions::find(inputs, Some(output));
     if !keeps_joined(args) {
         found.separate();
     }
-    found.leave_outputs(output, args.target());
-    let FoundFiles { files, skipped, failed, earlier, .. } = found;
+    let (there, earlier) = leave_outputs(&mut found, output, args.target());
+    let FoundFiles { files, skipped, failed, .. } = found;
+    let skipped = of_sources(skipped).into_iter().chain(there).collect();
     let read = files.iter().filter_map(|file| file.input.path());
     let read: Vec<&Path> = read.chain(args.backend.backends.as_deref()).collect();
     outputs::check_places(report_place(args).as_slice(), &read)?;
     let taken = Taken::new(&files, args.report.as_deref());
     outputs::open_files().expect(files.len());
     let mut account = RunAccount::begin(args)?;
-    account.summary = Summary { skipped, failed, ..Summary::default() };
+    (account.summary.skipped, account.summary.failed) = (skipped, of_sources(failed));
     let bar = progress(&files, talk);
     let work = |file: &FoundFile| one_of_many(file, (output, &folders), (&taken, &earlier), args, &bar);
     jobs::each(&files, &args.bulk, work, |file, result| match result {
@@ -205,31 +174,66 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
             }
             account.add(&converted);
         }
-        Err(error) => account.summary.leave_out(file, error),
+        Err(error) => account.leave_out(file, error),
     });
     bar.finish_and_clear();
     tell(&account.summary, talk);
     account.end()
 }
 
+/// Leaves out inputs that an earlier run seems to have written to this very directory: they would be converted again under
+/// another name, and the next time again. Returns them with the reason, and their places: such a file may be something else,
+/// and is never replaced by anything else.
+fn leave_outputs(
+    found: &mut FoundFiles,
+    output: &Path,
+    to: &Dialect,
+) -> (Vec<(String, CommandError)>, HashSet<FilePlace>) {
+    let (mut skipped, mut earlier) = (Vec::new(), HashSet::new());
+    let mut outputs = HashSet::new();
+    for file in &found.files {
+        for spec in to.roles {
+            let mut name = file.base.clone().into_os_string();
+            name.push(format!(".{}.{}", to.name, outputs::extension(spec.framing)));
+            outputs.insert(FilePlace::of(&output.join(name)));
+        }
+    }
+    for file in std::mem::take(&mut found.files) {
+        let is_called_so = file.input.path().is_some_and(|path| outputs.contains(&FilePlace::of(path)));
+        // A log that is only called so is an input, and stays.
+        let is_one = || file.input.open(sessions::MOST_UNPACKED).is_ok_and(|opened| opened.looks_like(to));
+        if is_called_so && !file.named && is_one() {
+            earlier.extend(file.input.path().map(FilePlace::of));
+            skipped.push((file.input.name(), CommandError::IsThere));
+        } else {
+            found.files.push(file);
+        }
+    }
+    (skipped, earlier)
+}
+
 /// What is told of a run while it goes on.
 pub(crate) struct RunAccount<'a> {
     args: &'a Convert,
     policy: LossPolicy,
-    pub(crate) summary: Summary,
-    report: Option<ReportWriter>,
+    pub(crate) summary: RunSummary,
+    report: Option<ReportWriter<Sink>>,
 }
 
 impl<'a> RunAccount<'a> {
     /// Opens the report, if one is asked for. Its place has been checked.
     pub(crate) fn begin(args: &'a Convert) -> Result<Self, CommandError> {
-        let open = |_: &PathBuf| ReportWriter::new("convert", report_file(args));
+        let open = |_: &PathBuf| match report_file(args) {
+            None => Ok(Sink::stdout()),
+            Some(path) => Sink::private(path),
+        };
+        let report = args.report.as_ref().map(open).transpose()?;
         let strict = if args.strict { LossPolicy::strict() } else { LossPolicy::default() };
         Ok(Self {
             args,
             policy: strict.and(args.policy.clone().unwrap_or_default()),
             summary: Summary::default(),
-            report: args.report.as_ref().map(open).transpose()?,
+            report: report.map(|sink| ReportWriter::new("convert", sink)),
         })
     }
 
@@ -242,10 +246,18 @@ impl<'a> RunAccount<'a> {
         }
     }
 
-    pub(crate) fn end(self) -> Result<Summary, CommandError> {
+    /// Adds an input without an output.
+    pub(crate) fn leave_out(&mut self, file: &FoundFile, error: CommandError) {
+        let is_there = matches!(error, CommandError::Exists(_));
+        let skipped = is_there || (error.is_skip() && !file.named);
+        let list = if skipped { &mut self.summary.skipped } else { &mut self.summary.failed };
+        list.push((file.input.name(), error));
+    }
+
+    pub(crate) fn end(self) -> Result<RunSummary, CommandError> {
         let Self { summary, report, .. } = self;
         if let Some(report) = report {
-            report.finish(&summary.skipped, Some(&summary))?;
+            report.finish(&summary.skipped, Some(&summary)).finish()?;
         }
         Ok(summary)
     }
@@ -264,7 +276,7 @@ pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
     args.report.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-pub(crate) fn tell(summary: &Summary, talk: &Talk) {
+pub(crate) fn tell(summary: &RunSummary, talk: &Talk) {
     if summary.files == 0 && summary.skipped.is_empty() && summary.failed.is_empty() {
         // There was nothing; whoever called says so.
         return;
@@ -308,7 +320,7 @@ pub(crate) fn convert_file(
     args: &Convert,
 ) -> Result<Converted, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
-    let from = identify(&opened, &input.name(), &args.source)?;
+    let from = opened.identify(&input.name(), &args.source.hints())?;
     let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
     let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
     let options = Options {
@@ -335,7 +347,7 @@ fn one_of_many(
 ) -> Result<Converted, CommandError> {
     let name = file.input.name();
     let opened = file.input.open(args.source.max_unpacked)?;
-    let identity = identify(&opened, &name, &args.source)?;
+    let identity = opened.identify(&name, &args.source.hints())?;
     let role = args
         .target()
         .role_for(identity.spec.role)
@@ -362,9 +374,10 @@ fn one_of_many(
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
     let to = (args.target(), role);
     let options = conversion_options((&opened, &file.input), &identity, to, args)?;
-    let converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
+    let mut converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
-    Ok(Converted { output: Some(path), ..converted })
+    converted.output = Some(path);
+    Ok(converted)
 }
 
 fn conversion_options(
@@ -401,7 +414,11 @@ fn convert(
     let pipe = Pipe::new((from.dialect, from.spec.role), to, options);
     let mut pipe = pipe.map_err(|_| CommandError::NoTargetRole(to.0, from.spec.role))?;
     let is_copy = pipe.is_copy();
-    let converted = |report| Converted { name: input.name(), output: None, from, to, is_copy, report };
+    let converted = |report| {
+        let mut converted = Converted::new(input.name(), from, to, report);
+        converted.is_copy = is_copy;
+        converted
+    };
     // Lines over the frame limit are not read either, and are carried over all the same.
     let carried = |report: &Report| {
         report.kept > 0 && report.problems.iter().any(|problem| problem.code == Code::TooLarge)
@@ -488,54 +505,6 @@ pub(crate) fn options(source: &SourceFlags) -> Options {
     Options { limits: Limits { bytes: source.max_frame, ..Limits::default() }, ..Options::default() }
 }
 
-/// What the input is: as the flags say, or as detected.
-pub(crate) fn identify(opened: &Opened, name: &str, flags: &SourceFlags) -> Result<Identified, CommandError> {
-    if opened.is_blank() {
-        return Err(CommandError::Empty(name.to_owned()));
-    }
-    let detection = match flags.from {
-        Some(dialect) => opened.candidates.decide_for(dialect),
-        None => opened.candidates.decide(),
-    };
-    let (dialect, how, guess) = match (flags.from, detection) {
-        (None, Detection::Clear(guess)) => (guess.dialect, How::Detected, Some(guess)),
-        (Some(dialect), Detection::Clear(guess)) => (dialect, How::Named, Some(guess)),
-        (Some(dialect), Detection::Unknown) => (dialect, How::Named, None),
-        (None, Detection::Unknown) => return Err(opened.undetected(name)),
-        (from, Detection::Unclear(close)) => {
-            // Whoever names the dialect, or the role, may have answered the question.
-            let fits = |guess: &&Guess| flags.role.is_none_or(|role| role == guess.role);
-            match (from, &close.iter().filter(fits).collect::<Vec<_>>()[..]) {
-                (Some(dialect), [guess]) => (dialect, How::Named, Some(**guess)),
-                (None, [guess]) if close.len() > 1 => (guess.dialect, How::Detected, Some(**guess)),
-                (Some(dialect), _) if flags.role.is_some() => (dialect, How::Named, None),
-                _ => return Err(CommandError::Unclear { name: name.to_owned(), close }),
-            }
-        }
-    };
-    let looks_like = match opened.candidates.decide() {
-        Detection::Clear(best) if guess.is_none() => Some(best.dialect),
-        Detection::Clear(_) | Detection::Unclear(_) | Detection::Unknown => None,
-    };
-    let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
-    let spec = match (flags.role, guess) {
-        (Some(role), _) => {
-            let spec = readable.find(|spec| spec.role == role);
-            spec.ok_or(CommandError::CannotRead(dialect, role))?
-        }
-        (None, Some(guess)) => {
-            let spec = readable.find(|spec| spec.role == guess.role);
-            spec.ok_or(CommandError::CannotRead(dialect, guess.role))?
-        }
-        (None, None) => {
-            let only = readable.next().filter(|_| readable.next().is_none());
-            let unclear = || CommandError::UnclearRole { name: name.to_owned(), dialect, looks_like };
-            only.ok_or_else(unclear)?
-        }
-    };
-    Ok(Identified { dialect, spec, how, looks_like })
-}
-
 fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
     if !talk.is_watched() {
         return ProgressBar::hidden();
@@ -550,7 +519,7 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
 }
 
 fn is_several(path: &Path) -> bool {
-    is_directory(path) || globs::pattern(path).is_some() || stores::is_store(path)
+    is_directory(path) || sessions::is_pattern(path) || sessions::is_store(path)
 }
 
 fn is_directory(path: &Path) -> bool {

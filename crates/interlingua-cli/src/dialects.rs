@@ -1,10 +1,12 @@
 //! `dialects`: the registry, as a table or as JSON.
 
 use interlingua::dialects::{DIALECTS, Dialect, RoleSpec};
+use interlingua_report::json::document;
+use interlingua_report::render;
 
 use crate::error::{CommandError, Exit};
 use crate::flags::Dialects;
-use crate::{render, report, talk};
+use crate::talk;
 
 pub(crate) fn run(args: &Dialects) -> Result<Exit, CommandError> {
     if args.json {
@@ -44,7 +46,7 @@ const ROLES_WIDTH: usize = 52;
 
 fn json() -> String {
     use interlingua::json::Str;
-    report::document(|json| {
+    document(|json| {
         json.array();
         for dialect in DIALECTS {
             let Dialect {

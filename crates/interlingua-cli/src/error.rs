@@ -5,15 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use interlingua::dialects::{DIALECTS, Dialect, Role};
-use interlingua::sniff::{Guess, UnreadForm};
+use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
-use interlingua_archive::ArchiveError;
 use interlingua_record::contract::Refusal;
-
-use crate::content::ContentForm;
-use crate::show::safe;
-use crate::unpack::{Packing, UnpackError};
+use interlingua_report::render::io_reason;
+use interlingua_report::{Explain, safe};
+use interlingua_sessions::{ContentForm, SourceError, UnpackDamage, UnpackError, of_one_dialect};
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,41 +39,14 @@ impl From<Exit> for ExitCode {
 /// Why a command, or one file of many, came to nothing.
 #[derive(Debug)]
 pub(crate) enum CommandError {
+    /// An input cannot be found, opened or detected.
+    Source(SourceError),
     /// A file could not be opened or read.
     Read(String, io::Error),
     /// A file could not be written.
     Write(PathBuf, io::Error),
     /// stdout could not be written.
     Output(io::Error),
-    /// There is nothing in it.
-    Empty(String),
-    /// No dialect recognises it.
-    Undetected {
-        /// The input.
-        name: String,
-        /// How it was compressed.
-        packing: Option<Packing>,
-        /// What it seems to be made of.
-        content: ContentForm,
-        /// A form that is known and that no dialect reads.
-        unread: Option<&'static UnreadForm>,
-    },
-    /// It may be each of these, and its content does not decide.
-    Unclear {
-        /// The input.
-        name: String,
-        /// What it may be.
-        close: Vec<Guess>,
-    },
-    /// The dialect was named, but not what it is used for.
-    UnclearRole {
-        /// The input.
-        name: String,
-        /// The dialect that was named.
-        dialect: &'static Dialect,
-        /// What it looks like instead.
-        looks_like: Option<&'static Dialect>,
-    },
     /// Nothing in it could be read as that dialect.
     NothingRead {
         /// The input.
@@ -86,22 +56,12 @@ pub(crate) enum CommandError {
         /// What it looks like instead.
         looks_like: Option<&'static Dialect>,
     },
-    /// The dialect does not read that role.
-    CannotRead(&'static Dialect, Role),
     /// The target has no role for such a source.
     NoTargetRole(&'static Dialect, Role),
     /// Several inputs, or a directory, and no directory to write to.
     NeedsDirectory,
     /// A directory to convert, and nowhere to put what comes of it.
     IsDirectory(String),
-    /// A directory where only files are read.
-    NotAFile(String),
-    /// A store of sessions where only files are read.
-    IsStore(String),
-    /// A store without sessions.
-    EmptyStore(String),
-    /// A store of sessions cannot be read.
-    Archive(ArchiveError),
     /// Nobody said what to convert to.
     NoTarget,
     /// Only records are joined.
@@ -120,22 +80,12 @@ pub(crate) enum CommandError {
     NotADirectory(PathBuf),
     /// The report is one of the outputs.
     OverOutput(PathBuf),
-    /// A link that was found in a directory.
-    IsLink,
-    /// A file that a stopped run has left.
-    IsTemporary,
     /// What an earlier run wrote to this very directory.
     IsThere,
-    /// A pipe, a device or a socket that was found in a directory.
-    IsNoFile,
     /// The output exists, and is not to be made again.
     Exists(PathBuf),
     /// The output is one of the inputs.
     OverInput(PathBuf),
-    /// A pattern, such as `*.jsonl`, that matches nothing.
-    NoMatch(String),
-    /// A pattern that makes no sense: where, what.
-    BadPattern(String, usize, &'static str),
     /// Of all files in the directories, none was recognised.
     NothingRecognised(usize),
     /// Both the output and the report would go to stdout.
@@ -204,9 +154,15 @@ impl CommandError {
 
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            CommandError::Unclear { .. }
-            | CommandError::UnclearRole { .. }
-            | CommandError::CannotRead(..)
+            CommandError::Source(
+                SourceError::Unclear { .. }
+                | SourceError::UnclearRole { .. }
+                | SourceError::CannotRead(..)
+                | SourceError::IsLink
+                | SourceError::IsTemporary
+                | SourceError::IsNoFile
+                | SourceError::BadPattern(..),
+            )
             | CommandError::NoTargetRole(..)
             | CommandError::NeedsDirectory
             | CommandError::NeedsOutput
@@ -217,10 +173,7 @@ impl CommandError {
             | CommandError::HoldsSessions(_)
             | CommandError::OverInput(_)
             | CommandError::OverOutput(_)
-            | CommandError::IsLink
-            | CommandError::IsTemporary
             | CommandError::IsThere
-            | CommandError::IsNoFile
             | CommandError::Exists(_)
             | CommandError::StdoutTwice
             | CommandError::NotADirectory(_)
@@ -228,60 +181,45 @@ impl CommandError {
             | CommandError::UnknownDialect(..)
             | CommandError::UnknownBackend(..)
             | CommandError::UnknownCommand(_)
-            | CommandError::BadPattern(..)
             | CommandError::Usage(..) => Exit::Usage,
             CommandError::Refused(_) => Exit::Failed,
-            CommandError::Read(..)
+            CommandError::Source(_)
+            | CommandError::Read(..)
             | CommandError::Write(..)
             | CommandError::Output(_)
             | CommandError::Backends(..)
             | CommandError::Prices(..)
             | CommandError::NoSession(..)
             | CommandError::Order(..)
-            | CommandError::Empty(_)
-            | CommandError::Undetected { .. }
             | CommandError::NothingRead { .. }
             | CommandError::IsDirectory(_)
-            | CommandError::NotAFile(_)
-            | CommandError::IsStore(_)
-            | CommandError::EmptyStore(_)
-            | CommandError::Archive(_)
-            | CommandError::NoMatch(_)
             | CommandError::NothingRecognised(_) => Exit::Unreadable,
         }
     }
 
     /// Whether a directory run merely leaves such a file aside.
     pub(crate) const fn is_skip(&self) -> bool {
-        matches!(
-            self,
-            CommandError::Empty(_)
-                | CommandError::Undetected { .. }
-                | CommandError::Unclear { .. }
-                | CommandError::UnclearRole { .. }
-                | CommandError::NothingRead { .. }
-                | CommandError::NoTargetRole(..)
-                | CommandError::CannotRead(..)
-                | CommandError::NoSession(..)
-                | CommandError::IsStore(_)
-                | CommandError::EmptyStore(_)
-                | CommandError::Archive(ArchiveError::NotOpencode(_))
-                | CommandError::IsLink
-                | CommandError::IsTemporary
-                | CommandError::IsThere
-                | CommandError::IsNoFile
-                | CommandError::Exists(_)
-        )
+        match self {
+            CommandError::Source(error) => error.is_skip(),
+            CommandError::NothingRead { .. }
+            | CommandError::NoTargetRole(..)
+            | CommandError::NoSession(..)
+            | CommandError::IsThere
+            | CommandError::Exists(_) => true,
+            _ => false,
+        }
     }
 
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
 
-    /// What happened, in a line.
-    pub(crate) fn message(&self) -> String {
+impl Explain for CommandError {
+    fn message(&self) -> String {
         match self {
-            CommandError::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
+            CommandError::Source(error) => error.message(),
+            CommandError::Read(name, error) => format!("cannot read `{name}`: {}", io_reason(error)),
             CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
                 // The first folder on the way that is not there.
                 let folders: Vec<_> =
@@ -291,38 +229,17 @@ impl CommandError {
                 format!("cannot write `{}`: there is no directory `{missing}`", safe::path_name(path))
             }
             CommandError::Write(path, error) => {
-                format!("cannot write `{}`: {}", safe::path_name(path), reason(error))
+                format!("cannot write `{}`: {}", safe::path_name(path), io_reason(error))
             }
-            CommandError::Output(error) => format!("cannot write to stdout: {}", reason(error)),
-            CommandError::Empty(name) => format!("there is nothing in `{name}`"),
-            CommandError::Undetected { name, packing, content, unread } => {
-                let unpacked =
-                    packing.map_or_else(String::new, |packing| format!(", unpacked from {}", packing.word()));
-                let why = known_of(*unread, *content).map_or_else(String::new, |known| format!(": {known}"));
-                format!("no dialect recognises `{name}`{unpacked}{why}")
-            }
-            CommandError::Unclear { name, close } => {
-                format!("cannot tell what `{name}` is: it could be {}", candidates(close))
-            }
-            CommandError::UnclearRole { name, dialect, .. } => {
-                format!("cannot tell what role of `{}` `{name}` is", dialect.name)
-            }
+            CommandError::Output(error) => format!("cannot write to stdout: {}", io_reason(error)),
             CommandError::NothingRead { name, dialect, .. } => {
                 format!("nothing in `{name}` can be read as `{}`", dialect.name)
-            }
-            CommandError::CannotRead(dialect, role) => {
-                format!("`{}` does not read role `{}`", dialect.name, role.word())
             }
             CommandError::NoTargetRole(dialect, role) => {
                 format!("`{}` has nothing to write a `{}` as", dialect.name, role.word())
             }
             CommandError::NeedsDirectory => "several inputs need a directory to write to".to_owned(),
-            CommandError::IsDirectory(name) | CommandError::NotAFile(name) => {
-                format!("`{name}` is a directory")
-            }
-            CommandError::IsStore(name) => format!("`{name}` holds many sessions"),
-            CommandError::EmptyStore(name) => format!("`{name}` holds no session"),
-            CommandError::Archive(error) => error.with_path(|path| safe::path_name(path)),
+            CommandError::IsDirectory(name) => format!("`{name}` is a directory"),
             CommandError::NoTarget => "what to convert to is not said".to_owned(),
             CommandError::JoinsRecords(to) => format!("`--join` makes records, and `{}` is none", to.name),
             CommandError::NeedsOutput => "`--join` needs a file or a directory to write to".to_owned(),
@@ -342,15 +259,8 @@ impl CommandError {
             CommandError::NotADirectory(path) => format!("`{}` is not a directory", safe::path_name(path)),
             CommandError::OverInput(path) => format!("`{}` is the input itself", safe::path_name(path)),
             CommandError::OverOutput(path) => format!("`{}` is the output, too", safe::path_name(path)),
-            CommandError::IsLink => "a link, and links are not followed".to_owned(),
-            CommandError::IsTemporary => "left by a run that was stopped".to_owned(),
             CommandError::IsThere => "it is what an earlier run wrote here".to_owned(),
-            CommandError::IsNoFile => "neither a file nor a directory".to_owned(),
             CommandError::Exists(path) => format!("`{}` is there already", safe::path_name(path)),
-            CommandError::NoMatch(pattern) => format!("nothing matches `{pattern}`"),
-            CommandError::BadPattern(pattern, at, what) => {
-                format!("`{pattern}` is no pattern: character {}: {what}", at + 1)
-            }
             CommandError::NothingRecognised(0) => "there are no files".to_owned(),
             CommandError::NothingRecognised(1) => "no dialect recognises the one file there".to_owned(),
             CommandError::NothingRecognised(count) => {
@@ -373,16 +283,10 @@ impl CommandError {
         }
     }
 
-    /// Why a file of a directory was left aside, in a few words beside its name.
-    pub(crate) fn reason_to_skip(&self) -> String {
+    fn reason_to_skip(&self) -> String {
         match self {
-            CommandError::Empty(_) => "it is empty".to_owned(),
+            CommandError::Source(error) => error.reason_to_skip(),
             CommandError::Exists(_) => "its output is there already".to_owned(),
-            CommandError::Undetected { unread, content, .. } => {
-                known_of(*unread, *content).unwrap_or_else(|| "no dialect recognises it".to_owned())
-            }
-            CommandError::Unclear { close, .. } => format!("it could be {}", candidates(close)),
-            CommandError::UnclearRole { dialect, .. } => format!("its role in `{}` is unclear", dialect.name),
             CommandError::NothingRead { dialect, .. } => {
                 format!("nothing in it can be read as `{}`", dialect.name)
             }
@@ -393,55 +297,11 @@ impl CommandError {
         }
     }
 
-    /// The way out, where there is one.
-    pub(crate) fn hint(&self) -> Option<String> {
-        let roles = |dialect: &Dialect, can: fn(&interlingua::dialects::RoleSpec) -> bool| {
-            let words: Vec<String> = dialect
-                .roles
-                .iter()
-                .filter(|spec| can(spec))
-                .map(|spec| format!("`{}`", spec.role.word()))
-                .collect();
-            words.join(", ")
-        };
+    fn hint(&self) -> Option<String> {
         Some(match self {
-            CommandError::Read(_, error) if error.kind() == io::ErrorKind::NotFound => {
-                "is the path right? `-` reads stdin".to_owned()
-            }
-            CommandError::Read(_, error) => match error.get_ref().and_then(|error| error.downcast_ref()) {
-                Some(damage) => UnpackError::hint(damage),
-                None => return None,
-            },
-            CommandError::Write(..) | CommandError::Output(_) | CommandError::Archive(_) | CommandError::EmptyStore(_) => {
-                return None;
-            }
-            CommandError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
-            CommandError::Undetected { content: ContentForm::Wide(encoding), .. } => {
-                format!("make it UTF-8 first: `iconv -f {encoding} -t UTF-8`")
-            }
-            CommandError::Undetected { content: ContentForm::Packed(_, tool), .. } => {
-                format!("unpack it first, with `{tool}`; gzip and zstd are read as they are")
-            }
-            CommandError::Undetected { unread: Some(_), .. } => {
-                "give the log that the agent left on disk; `interlingua dialects` lists what is read".to_owned()
-            }
-            CommandError::Unclear { close, .. } if of_one_dialect(close) => {
-                let flags: Vec<_> = close.iter().map(|guess| format!("`--role {}`", guess.role.word())).collect();
-                format!("say which with {}", flags.join(" or "))
-            }
-            CommandError::Unclear { close, .. } => {
-                let flags: Vec<_> = close.iter().map(|guess| format!("`--from {}`", guess.dialect.name)).collect();
-                format!("say {} with {}", if close.len() == 1 { "so" } else { "which" }, flags.join(" or "))
-            }
-            CommandError::Undetected { .. } => {
-                "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
-            }
-            CommandError::UnclearRole { looks_like: Some(other), .. } => {
-                format!("it looks like `{}`: leave `--from` out, or name that", other.name)
-            }
-            CommandError::UnclearRole { dialect, .. } => {
-                format!("name it with `--role`: {}", roles(dialect, |spec| spec.read.is_some()))
-            }
+            CommandError::Read(_, error) => return read_hint(error),
+            CommandError::Write(..) | CommandError::Output(_) => return None,
+            CommandError::Source(error) => return source_hint(error),
             CommandError::NothingRead { looks_like: Some(other), .. } => {
                 format!("it looks like `{}`; leave `--from` out to have it detected", other.name)
             }
@@ -449,14 +309,10 @@ impl CommandError {
                 "is it really a file of that dialect? `interlingua check` without `--from` says what it looks like"
                     .to_owned()
             }
-            CommandError::CannotRead(dialect, _) => {
-                format!("it reads {}", roles(dialect, |spec| spec.read.is_some()))
-            }
             CommandError::NoTargetRole(dialect, _) => {
                 format!("it writes {}", roles(dialect, |spec| spec.write.is_some()))
             }
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
-            CommandError::NotAFile(_) => "name the files in it".to_owned(),
             CommandError::NoTarget => "say it with `--to DIALECT`; `interlingua dialects` lists them".to_owned(),
             CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),
             CommandError::NeedsOutput => "name it with `-o`".to_owned(),
@@ -466,22 +322,12 @@ impl CommandError {
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
                 "name a directory with `-o DIR/`, for a file each; it is made if need be".to_owned()
             }
-            CommandError::IsStore(_) => "convert them with `interlingua convert STORE -o DIR`, one file for each".to_owned(),
-            CommandError::NoMatch(_) | CommandError::BadPattern(..) => {
-                "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()
-            }
             CommandError::FileForSeveral(path) => {
                 format!("name a directory, or `-o {}/` for a directory of that name", safe::path_name(path))
             }
             CommandError::NotADirectory(_) => "several inputs need a directory: name another with `-o DIR`".to_owned(),
             CommandError::IsDirectory(_) => "convert it with `-o DIR`, or name the files in it".to_owned(),
-            CommandError::IsLink
-            | CommandError::IsTemporary
-            | CommandError::IsThere
-            | CommandError::IsNoFile
-            | CommandError::Exists(_) => {
-                return None;
-            }
+            CommandError::IsThere | CommandError::Exists(_) => return None,
             CommandError::OverOutput(_) => "give the report a name of its own".to_owned(),
             CommandError::OverInput(_) => "write to another file, or to a directory with `-o DIR`".to_owned(),
             CommandError::NothingRecognised(0) => "the directory is empty; name files, or another one".to_owned(),
@@ -528,6 +374,88 @@ impl CommandError {
     }
 }
 
+/// The way out where an input cannot be found, opened or detected.
+fn source_hint(error: &SourceError) -> Option<String> {
+    Some(match error {
+        SourceError::Read(_, error) => return read_hint(error),
+        SourceError::Empty(_) => "give a file with content, or pipe one in".to_owned(),
+        SourceError::Undetected { content: ContentForm::Wide(encoding), .. } => {
+            format!("make it UTF-8 first: `iconv -f {encoding} -t UTF-8`")
+        }
+        SourceError::Undetected { content: ContentForm::Packed(_, tool), .. } => {
+            format!("unpack it first, with `{tool}`; gzip and zstd are read as they are")
+        }
+        SourceError::Undetected { unread: Some(_), .. } => {
+            "give the log that the agent left on disk; `interlingua dialects` lists what is read".to_owned()
+        }
+        SourceError::Unclear { close, .. } if of_one_dialect(close) => {
+            let flags: Vec<_> = close.iter().map(|guess| format!("`--role {}`", guess.role.word())).collect();
+            format!("say which with {}", flags.join(" or "))
+        }
+        SourceError::Unclear { close, .. } => {
+            let flags: Vec<_> =
+                close.iter().map(|guess| format!("`--from {}`", guess.dialect.name)).collect();
+            format!("say {} with {}", if close.len() == 1 { "so" } else { "which" }, flags.join(" or "))
+        }
+        SourceError::Undetected { .. } => {
+            "name the dialect with `--from`; `interlingua dialects` lists them".to_owned()
+        }
+        SourceError::UnclearRole { looks_like: Some(other), .. } => {
+            format!("it looks like `{}`: leave `--from` out, or name that", other.name)
+        }
+        SourceError::UnclearRole { dialect, .. } => {
+            format!("name it with `--role`: {}", roles(dialect, |spec| spec.read.is_some()))
+        }
+        SourceError::CannotRead(dialect, _) => {
+            format!("it reads {}", roles(dialect, |spec| spec.read.is_some()))
+        }
+        SourceError::NotAFile(_) => "name the files in it".to_owned(),
+        SourceError::IsStore(_) => {
+            "convert them with `interlingua convert STORE -o DIR`, one file for each".to_owned()
+        }
+        SourceError::NoMatch(_) | SourceError::BadPattern(..) => {
+            "`*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// The way out where a file cannot be read.
+fn read_hint(error: &io::Error) -> Option<String> {
+    if error.kind() == io::ErrorKind::NotFound {
+        return Some("is the path right? `-` reads stdin".to_owned());
+    }
+    let damage = error.get_ref().and_then(|error| error.downcast_ref::<UnpackError>())?;
+    let word = damage.packing.word();
+    Some(match damage.what {
+        UnpackDamage::CutOff => {
+            format!("it was probably copied or written only in part; `{word} -t` tests another copy")
+        }
+        UnpackDamage::TooMuch(_) => {
+            "if it is not meant to harm, raise the limit with `--max-unpacked`, such as `--max-unpacked 20GiB`".to_owned()
+        }
+        _ => format!("`{word} -t` tests it; `{word} -dc` shows what is left of it"),
+    })
+}
+
+/// The roles of a dialect that can be read or written.
+fn roles(dialect: &Dialect, can: fn(&RoleSpec) -> bool) -> String {
+    let words: Vec<String> =
+        dialect.roles.iter().filter(|spec| can(spec)).map(|spec| format!("`{}`", spec.role.word())).collect();
+    words.join(", ")
+}
+
+/// Inputs with errors of `interlingua-sessions`, as inputs with errors of this command.
+pub(crate) fn of_sources(inputs: Vec<(String, SourceError)>) -> Vec<(String, CommandError)> {
+    inputs.into_iter().map(|(name, error)| (name, error.into())).collect()
+}
+
+impl From<SourceError> for CommandError {
+    fn from(error: SourceError) -> Self {
+        CommandError::Source(error)
+    }
+}
+
 /// Dialects that may have been meant: those with that word in their names, else those that a slip of the hand is away.
 fn near_dialects(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
@@ -545,56 +473,13 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     names().filter(is_slip).collect()
 }
 
-/// What is known of something that no dialect recognises.
-fn known_of(unread: Option<&UnreadForm>, content: ContentForm) -> Option<String> {
-    Some(match (unread, content) {
-        (Some(form), _) => format!("it is {}, which is not read", form.about),
-        (None, ContentForm::Text) => return None,
-        (None, ContentForm::Wide(encoding)) => format!("it is {encoding}, and everything here is UTF-8"),
-        (None, ContentForm::Packed(how, _)) => format!("it is packed with {how}, which is not read"),
-        (None, ContentForm::Binary) => "it is not text".to_owned(),
-    })
-}
-
-/// What something may be, in words.
-fn candidates(close: &[Guess]) -> String {
-    let names = |word: &dyn Fn(&Guess) -> &'static str| {
-        let names: Vec<String> = close.iter().map(|guess| format!("`{}`", word(guess))).collect();
-        names.join(" or ")
-    };
-    match close {
-        [first, ..] if of_one_dialect(close) => {
-            format!("a {} of `{}`", names(&|guess| guess.role.word()), first.dialect.name)
-        }
-        [_] => format!("{}, and much else", names(&|guess| guess.dialect.name)),
-        _ => names(&|guess| guess.dialect.name),
-    }
-}
-
-/// Whether several roles of one dialect are meant.
-fn of_one_dialect(close: &[Guess]) -> bool {
-    close.len() > 1 && close.windows(2).all(|two| matches!(two, [a, b] if a.dialect.name == b.dialect.name))
-}
-
-/// The system's words for an error, without its number and capital.
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
-        io::ErrorKind::FileTooLarge => "it would be larger than a file may be (`ulimit -f`)".to_owned(),
-        io::ErrorKind::StorageFull => "no space is left".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there".to_owned(),
-        io::ErrorKind::NotADirectory => "a part of its path is no directory".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use interlingua::dialects::{Dialect, Role};
     use interlingua::sniff::Guess;
+    use interlingua_report::Explain as _;
+
+    use interlingua_sessions::SourceError;
 
     use super::CommandError;
 
@@ -603,7 +488,7 @@ mod tests {
         let dialect = Dialect::named("anthropic").expect("registered");
         let guess = |role| Guess { dialect, role, score: 8, documents: 1, surest: 8 };
         let close = vec![guess(Role::Response), guess(Role::Stream)];
-        let error = CommandError::Unclear { name: "x".to_owned(), close };
+        let error = CommandError::from(SourceError::Unclear { name: "x".to_owned(), close });
         assert_eq!(
             error.message(),
             "cannot tell what `x` is: it could be a `response` or `stream` of `anthropic`"

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
+use interlingua_sessions::SourceHints;
 
 use crate::talk::Talk;
 
@@ -420,6 +421,13 @@ pub(crate) struct SourceFlags {
     /// How much one compressed input may unpack to (such as `20GiB`)
     #[arg(long, value_name = "SIZE", value_parser = any_size, default_value = "1GiB")]
     pub(crate) max_unpacked: u64,
+}
+
+impl SourceFlags {
+    /// The dialect and the role that the flags name.
+    pub(crate) const fn hints(&self) -> SourceHints {
+        SourceHints { from: self.from, role: self.role }
+    }
 }
 
 /// How many inputs are worked on at once.

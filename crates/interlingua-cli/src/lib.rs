@@ -1,38 +1,29 @@
-//! The command line: flags, sources, rendering. It does the IO that the core refuses to do, and nothing else.
+//! The command line: flags, commands and talk. Other crates find sessions, write reports and show conversations; this one
+//! joins them and writes the outputs.
 //!
 //! ```text
-//! flags -> sources (files, stdin, directories, patterns) -> unpack -> interlingua::pipe -> outputs
-//!                                                        \-> report -> render -> stderr, --report
+//! flags -> interlingua-sessions (files, stdin, directories, patterns) -> interlingua::pipe -> outputs
+//!                                                                     \-> interlingua-report -> stderr, --report
 //! ```
 //!
-//! stdout is data, stderr is talk. All prose is in `render` and `error`; what is said never depends on colour.
+//! stdout is data, stderr is talk. All prose is in `interlingua-report`, `error` and `receipts`; what is said never depends on colour.
 
 mod backends;
 mod check;
-mod content;
 mod convert;
 mod dialects;
-mod diffs;
 mod error;
 mod flags;
-mod globs;
 mod jobs;
-mod joined;
-mod losses;
+mod join;
 mod matrix;
 mod orders;
 mod outputs;
-mod prices;
-mod render;
-mod report;
+mod receipts;
 mod show;
-mod sources;
 mod stats;
 mod stop;
-mod stores;
-mod summary;
 mod talk;
-mod unpack;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -6,11 +6,13 @@ use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::json::Str;
 use interlingua::model::{Field, Group, Says};
 use interlingua::wire::backends::{Backend, Capabilities, RuleValue};
+use interlingua_report::json::document;
+use interlingua_report::{render, why};
 
 use crate::backends;
 use crate::error::{CommandError, Exit};
 use crate::flags::{Matrix, TableFormat};
-use crate::{losses, render, report, talk};
+use crate::talk;
 
 pub(crate) fn run(args: &Matrix) -> Result<Exit, CommandError> {
     if args.list_backends {
@@ -68,7 +70,7 @@ fn markdown(table: &MatrixTable) -> String {
 }
 
 fn json(table: &MatrixTable) -> String {
-    report::document(|json| {
+    document(|json| {
         json.array();
         for row in &table.rows {
             json.object();
@@ -108,7 +110,7 @@ fn detail(says: Says, format: TableFormat) -> String {
         Says::No(reason) => match format {
             // Programs compare codes.
             TableFormat::Json => reason.word().to_owned(),
-            TableFormat::Text | TableFormat::Markdown => losses::why(reason).to_owned(),
+            TableFormat::Text | TableFormat::Markdown => why(reason).to_owned(),
         },
     }
 }

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::Role;
 use interlingua_record::contract::{self, Digest, WorkOrder};
+use interlingua_report::safe;
+use interlingua_sessions::places::stdin_file;
 
 use crate::error::{CommandError, Exit};
 use crate::flags::{ReceiptCommand, Translate};
-use crate::show::safe;
 use crate::talk::{self, Talk};
-use crate::{backends, outputs, render};
+use crate::{backends, outputs, receipts};
 
 pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandError> {
     let read_too = [&args.response, &args.previous, &args.backends].into_iter().flatten();
-    let order_file =
-        if args.order == Path::new("-") { outputs::stdin_file() } else { Some(args.order.as_path()) };
+    let order_file = if args.order == Path::new("-") { stdin_file() } else { Some(args.order.as_path()) };
     let inputs: Vec<&Path> = read_too.map(PathBuf::as_path).chain(order_file).collect();
     let written: Vec<&Path> =
         [&args.output, &args.receipt].into_iter().flatten().map(PathBuf::as_path).collect();
@@ -47,7 +47,7 @@ pub(crate) fn translate(args: &Translate, talk: &Talk) -> Result<Exit, CommandEr
         None => _ = talk::data(&out)?,
     }
     write_receipt(args, order_file, &receipt.to_json())?;
-    talk.say(&render::receipt(&receipt));
+    talk.say(&receipts::receipt(&receipt));
     Ok(Exit::Done)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn receipt(command: &ReceiptCommand, talk: &Talk) -> Result<Exit, Com
                 }
             }
             let found = contract::verify(&read_text(receipt)?, &known);
-            talk::text(&render::findings(&safe::path_name(receipt), &found, known.len()))?;
+            talk::text(&receipts::findings(&safe::path_name(receipt), &found, known.len()))?;
             Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
         }
         ReceiptCommand::Diff { one, two, quiet: _ } => {
@@ -83,7 +83,7 @@ pub(crate) fn receipt(command: &ReceiptCommand, talk: &Talk) -> Result<Exit, Com
             let changes = changes.ok_or_else(|| {
                 CommandError::Order(safe::path_name(one), "one of the two is not JSON".to_owned())
             })?;
-            talk::text(&render::changes(&changes))?;
+            talk::text(&receipts::changes(&changes))?;
             if changes.is_empty() {
                 talk.say("both say the same\n");
             }

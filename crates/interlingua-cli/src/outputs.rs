@@ -12,77 +12,12 @@ use std::sync::{Mutex, PoisonError};
 use interlingua::dialects::ours::record;
 use interlingua::framing::{Frame, FrameKind, Framing};
 use interlingua::json::Output;
+use interlingua_report::safe::{self, DataScreen};
+use interlingua_sessions::places::{FilePlace, TEMPORARY_BEGIN, TEMPORARY_END, followed, regular_file};
+use interlingua_sessions::{FoundFile, PrivateFolder};
 use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
-use crate::show::safe::DataScreen;
-use crate::sources::FoundFile;
-
-/// The names of files that are not complete.
-const BEGIN: &str = ".interlingua-";
-const END: &str = ".tmp";
-
-/// Whether a file has such a name: a run that was killed has left it there.
-pub(crate) fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.starts_with(BEGIN) && name.ends_with(END)
-}
-
-/// What a path leads to: the thing itself, whatever it is called, or the place where it would be.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum FilePlace {
-    #[cfg(unix)]
-    Existing {
-        device: u64,
-        inode: u64,
-    },
-    Named(PathBuf),
-}
-
-impl FilePlace {
-    pub(crate) fn of(path: &Path) -> Self {
-        #[cfg(unix)]
-        if let Ok(meta) = fs::metadata(path) {
-            use std::os::unix::fs::MetadataExt as _;
-            return FilePlace::Existing { device: meta.dev(), inode: meta.ino() };
-        }
-        if let Ok(real) = fs::canonicalize(path) {
-            return FilePlace::Named(real);
-        }
-        // Also where a link leads to that leads to nothing yet.
-        let path = &followed(path).ok().flatten().unwrap_or_else(|| path.to_owned());
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")));
-        FilePlace::Named(match (parent, path.file_name()) {
-            (Ok(parent), Some(name)) => parent.join(name),
-            _ => path.to_owned(),
-        })
-    }
-}
-
-/// Where a link leads to, whether or not there is anything; the path itself if it is no link. Nowhere, if it stands for a
-/// file that is open already, such as `/dev/stdout`: that has no name to go by.
-fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        let Ok(next) = fs::read_link(&path) else { return Ok(Some(path)) };
-        let parent = path.parent().unwrap_or(Path::new(""));
-        if fs::canonicalize(parent).is_ok_and(|real| real.starts_with("/proc") && real.ends_with("fd")) {
-            return Ok(None);
-        }
-        // An absolute link takes the place of the whole path.
-        path = parent.join(next);
-    }
-    Err(io::Error::other("its links lead in a circle"))
-}
-
-/// As many links as Linux follows.
-const MOST_LINKS: usize = 40;
-
-/// The file that stdin reads, if it is one.
-pub(crate) fn stdin_file() -> Option<&'static Path> {
-    regular_file("/dev/stdin")
-}
 
 /// The file that stdout goes to, if it is one.
 pub(crate) fn stdout_file() -> Option<&'static Path> {
@@ -126,7 +61,7 @@ impl Spool {
     /// Passes everything on to stdout.
     pub(crate) fn pass_on(self) -> Result<(), CommandError> {
         let path = self.path();
-        let failed = |error| CommandError::Read(crate::show::safe::path_name(&path), error);
+        let failed = |error| CommandError::Read(safe::path_name(&path), error);
         let mut reader = io::BufReader::new(File::open(&path).map_err(failed)?);
         let mut sink = Sink::stdout();
         loop {
@@ -140,15 +75,6 @@ impl Spool {
             reader.consume(length);
         }
     }
-}
-
-fn regular_file(path: &'static str) -> Option<&'static Path> {
-    fs::metadata(path).is_ok_and(|meta| meta.is_file()).then_some(Path::new(path))
-}
-
-/// Whether two paths lead to the same thing, also through links.
-pub(crate) fn same_place(one: &Path, other: &Path) -> bool {
-    FilePlace::of(one) == FilePlace::of(other)
 }
 
 /// The names that outputs may not have, because an input, the report or another output has them.
@@ -467,7 +393,7 @@ impl Unfinished {
         let parent =
             target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
-        builder.prefix(BEGIN).suffix(END);
+        builder.prefix(TEMPORARY_BEGIN).suffix(TEMPORARY_END);
         #[cfg(unix)]
         if permissions.is_none() {
             // What it was made of has no permissions: the user's own settings hold.
@@ -530,36 +456,6 @@ impl Drop for Unfinished {
     }
 }
 
-/// A folder for what is between two steps, which only the user can open. It goes away whatever happens.
-#[derive(Debug)]
-pub(crate) struct PrivateFolder {
-    number: u64,
-    folder: tempfile::TempDir,
-}
-
-impl PrivateFolder {
-    pub(crate) fn new() -> io::Result<Self> {
-        let make = || {
-            let mut builder = tempfile::Builder::new();
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            builder.prefix("interlingua-").tempdir()
-        };
-        let (number, folder) = open_files().begin(make, tempfile::TempDir::path)?;
-        Ok(Self { number, folder })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        open_files().paths.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
-    }
-}
-
 /// The permissions of a source, for a file that is made of it: without leave to run it, because a log is no program, and
 /// without that of others who cannot come to the source, because a folder around it is closed.
 #[cfg(unix)]
@@ -585,7 +481,7 @@ fn permissions_like(source: &Path, _: &Path) -> Option<Permissions> {
     fs::metadata(source).ok().filter(fs::Metadata::is_file).map(|meta| meta.permissions())
 }
 
-/// Files that have not got their names, and folders for what is between, for whoever stops the command.
+/// Files that have not got their names, for whoever stops the command.
 pub(crate) struct OpenFiles {
     paths: Mutex<HashMap<u64, PathBuf>>,
     next: AtomicU64,
@@ -606,7 +502,7 @@ pub(crate) fn open_files() -> &'static OpenFiles {
 }
 
 impl OpenFiles {
-    /// Makes a file or a folder that is known from its first moment on, so that it never stays behind.
+    /// Makes a file that is known from its first moment on, so that it never stays behind.
     fn begin<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -630,7 +526,7 @@ impl OpenFiles {
         let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         for path in paths.values() {
             // Nobody is left to be told.
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            let _ = fs::remove_file(path);
         }
         // The lock is never given back: the process is about to end.
         std::mem::forget(paths);

@@ -3,8 +3,10 @@
 #[cfg(unix)]
 use std::sync::Arc;
 
+#[cfg(unix)]
+use interlingua_report::render::{number, plural};
+
 use crate::outputs::open_files;
-use crate::render;
 use crate::talk::{self, Talk};
 
 /// Listens for those who want the command to end, for as long as it runs.
@@ -31,13 +33,25 @@ pub(crate) fn listen(quiet: bool) {
     let _ = listener.spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let (done, expected) = open_files().abandon();
-            interlingua_archive::remove_copies();
+            interlingua_sessions::remove_private_folders();
             talk::clear_bar();
-            Talk::new(quiet, false).say(&render::stopped(done, expected));
+            Talk::new(quiet, false).say(&stopped(done, expected));
             // As a shell says it of a program that a signal has ended.
             std::process::exit(128 + signal);
         }
     });
+}
+
+#[cfg(unix)]
+/// The line after a stop.
+fn stopped(done: usize, expected: usize) -> String {
+    let what = match (done, expected) {
+        (_, 0) => "nothing was written".to_owned(),
+        (done, expected) => {
+            format!("{} of {} are complete", number(done as u64), plural(expected as u64, "file"))
+        }
+    };
+    format!("stopped: {what}, and nothing half-written is left\n")
 }
 
 /// The signals that whoever started the command wants it not to hear, one bit each from signal 1 on: `nohup` does that with

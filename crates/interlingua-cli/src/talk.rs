@@ -7,11 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 use interlingua::json::Output;
+use interlingua_report::{render, safe};
 
 use crate::error::{CommandError, Exit};
 use crate::outputs::Sink;
-use crate::render;
-use crate::show::safe;
 
 /// What is said on stderr.
 pub(crate) struct Talk {

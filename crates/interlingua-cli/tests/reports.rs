@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use support::Dir;
 
-const SCHEMA: &str = include_str!("../schema/report-1.schema.json");
-const STATS_SCHEMA: &str = include_str!("../schema/stats-1.schema.json");
+const SCHEMA: &str = interlingua_report::json::SCHEMA;
+const STATS_SCHEMA: &str = interlingua_view::stats::SCHEMA;
 
 /// A Codex rollout with settings, usage and bookkeeping that Claude Code's log has no place for.
 fn rollout(turns: usize) -> String {

@@ -1,0 +1,126 @@
+//! `show`: a session as people read it, in the terminal, as Markdown or as one HTML page.
+
+mod pager;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use interlingua::dialects::Options;
+use interlingua::json::Output;
+use interlingua_report::safe::{self, ScreenWriter};
+use interlingua_report::{Identified, render};
+use interlingua_sessions::{InputPlace, SourceError};
+use interlingua_view::{Look, StoryForm, StoryReader};
+
+use crate::convert::options;
+use crate::error::{CommandError, Exit};
+use crate::flags::ShowSession;
+use crate::outputs::{self, Sink};
+use crate::talk::Talk;
+use pager::Pager;
+
+#[expect(clippy::disallowed_methods, reason = "only asks whether stdout is a terminal")]
+pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
+    let input = InputPlace::of(&args.file);
+    // A dash is stdout, as it is stdin.
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    outputs::check_places(output.as_slice(), input.path().as_slice())?;
+    let name = input.name();
+    let opened = input.open(args.source.max_unpacked)?;
+    let identity = opened.identify(&name, &args.source.hints())?;
+    let (dialect, role) = (identity.dialect, identity.spec.role);
+    let options = Options { source_name: input.stem(), ..options(&args.source) };
+    let reader = StoryReader::new(&identity, &options);
+    let mut reader = reader.map_err(|_| SourceError::CannotRead(dialect, role))?;
+    opened.each(
+        |error| CommandError::Read(name.clone(), error),
+        |bytes| {
+            reader.push(bytes);
+            Ok(())
+        },
+    )?;
+    let Some(story) = reader.finish() else {
+        return Err(CommandError::NothingRead { name, dialect, looks_like: identity.looks_like });
+    };
+
+    let form = asked_form(args, output);
+    let is_text = form == StoryForm::Text;
+    let stdout = io::stdout();
+    let to_terminal = output.is_none() && stdout.is_terminal();
+    let screen = to_terminal.then(|| console::Term::stdout().size_checked()).flatten();
+    let width = args.width.or(screen.map(|(_, columns)| columns)).map_or(WIDTH, usize::from);
+    let colour = output.is_none() && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    let name = name.as_str();
+    let mut look = Look::new(name, &identity);
+    (look.full, look.width, look.colour) = (args.full, width.max(NARROWEST), colour);
+
+    if is_text && to_terminal && !args.no_pager {
+        let height = screen.map_or(HEIGHT, |(rows, _)| usize::from(rows));
+        let mut pager = Pager::new(height);
+        return match form.write(&story, &look, &mut ScreenWriter(&mut pager)).and_then(|()| pager.finish()) {
+            Ok(()) => Ok(Exit::Done),
+            Err(error) => Err(CommandError::Output(error)),
+        };
+    }
+    let sink = match output {
+        None => Sink::stdout(),
+        Some(path) => Sink::file(path, input.path())?,
+    };
+    let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
+    // A sink remembers what went wrong, and tells it at the end.
+    let written = if is_text {
+        form.write(&story, &look, &mut ScreenWriter(&mut buffer)).and_then(|()| buffer.flush())
+    } else {
+        form.write(&story, &look, &mut buffer).and_then(|()| buffer.flush())
+    };
+    let (SinkWriter(sink), _) = buffer.into_parts();
+    sink.finish()?;
+    written.map_err(CommandError::Output)?;
+    if let Some(output) = output {
+        talk.say(&shown(name, &identity, output, form.name()));
+    }
+    Ok(Exit::Done)
+}
+
+/// The line about a session that was written to a file.
+fn shown(name: &str, identity: &Identified, output: &Path, form: &str) -> String {
+    format!(
+        "{}writing {} ({form})\n",
+        render::reading(name, identity),
+        safe::exact_line(&safe::path_name(output))
+    )
+}
+
+/// The form that a flag names, or else the extension of the output.
+fn asked_form(args: &ShowSession, output: Option<&Path>) -> StoryForm {
+    let extension = output.and_then(Path::extension).map(|end| end.to_string_lossy().to_lowercase());
+    match (args.markdown, args.html, extension.as_deref()) {
+        (true, _, _) => StoryForm::Markdown,
+        (_, true, _) | (_, _, Some("html" | "htm" | "xhtml")) => StoryForm::Html,
+        (_, _, Some("md" | "markdown")) => StoryForm::Markdown,
+        (false, false, _) => StoryForm::Text,
+    }
+}
+
+/// The width where none is known.
+const WIDTH: usize = 100;
+/// The height where none is known.
+const HEIGHT: usize = 24;
+/// Narrower than this, words no longer fit.
+const NARROWEST: usize = 20;
+/// How much is written at a time.
+const BUFFER: usize = 64 << 10;
+
+/// A sink for those who write text.
+struct SinkWriter(Sink);
+
+impl Write for SinkWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Output::write(&mut self.0, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! What can go wrong with a store.
+
+use std::path::{Path, PathBuf};
+
+/// A store or a session in it that cannot be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ArchiveError {
+    /// A file or folder could not be read, or the copy not be made.
+    Io(PathBuf, std::io::Error),
+    /// It is an SQLite database, but the tables of OpenCode are not in it.
+    NotOpencode(PathBuf),
+    /// The database is damaged, or something in it is not as OpenCode writes it.
+    Damaged(PathBuf, String),
+    /// The store holds a table that is never read, such as a view; the text names the table.
+    Refused(PathBuf, String),
+    /// Another program went on writing to the database while it was copied.
+    Busy(PathBuf),
+}
+
+impl ArchiveError {
+    /// The message, with the path as `name` spells it.
+    pub fn with_path(&self, name: impl Fn(&Path) -> String) -> String {
+        match self {
+            ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),
+            ArchiveError::NotOpencode(path) => {
+                format!("`{}` is a database, but not one of OpenCode", name(path))
+            }
+            ArchiveError::Damaged(path, why) => format!("`{}` is a damaged database: {why}", name(path)),
+            ArchiveError::Refused(path, what) => format!("`{}`: {what}", name(path)),
+            ArchiveError::Busy(path) => {
+                format!("`{}` was written to again and again while it was copied", name(path))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for ArchiveError {
+    #[expect(clippy::disallowed_methods, reason = "callers that show the path to people use `with_path`")]
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.with_path(|path| path.display().to_string()))
+    }
+}
+
+impl std::error::Error for ArchiveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ArchiveError::Io(_, error) => Some(error),
+            ArchiveError::NotOpencode(_)
+            | ArchiveError::Damaged(..)
+            | ArchiveError::Refused(..)
+            | ArchiveError::Busy(_) => None,
+        }
+    }
+}

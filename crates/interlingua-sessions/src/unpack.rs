@@ -1,0 +1,312 @@
+//! Compressed input: gzip and zstd, told by their first bytes, whatever the file is called, and unpacked a piece at a
+//! time. Memory is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), however much comes out.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::GzDecoder;
+use interlingua_report::render::number;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
+const WINDOW: u64 = 128 << 20;
+
+/// The default limit of the bytes that one compressed input unpacks to.
+pub const MOST_UNPACKED: u64 = 1 << 30;
+
+/// A compression of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Packing {
+    /// gzip, also of several members.
+    Gzip,
+    /// zstd, also of several frames.
+    Zstd,
+}
+
+impl Packing {
+    /// The compression of input that begins with these bytes.
+    fn of(first: &[u8]) -> Option<Self> {
+        match first {
+            // The third byte is the method, and there is only one.
+            [0x1f, 0x8b, 0x08, ..] | [0x1f, 0x8b] => Some(Packing::Gzip),
+            // The second is a frame to skip, which may stand before any other.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The name of the format, which is that of its program, too.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+}
+
+/// The name of what is inside a compressed file: `x.jsonl` of `x.jsonl.gz`.
+pub(crate) fn inner_name(path: &Path) -> PathBuf {
+    let packed = path.extension().and_then(|extension| extension.to_str());
+    match packed.map(str::to_ascii_lowercase).as_deref() {
+        Some("gz" | "gzip" | "zst" | "zstd") => path.with_extension(""),
+        _ => path.to_owned(),
+    }
+}
+
+/// Input as it is, or unpacked.
+pub(crate) struct Unpacked {
+    content: PackedContent,
+    /// The number of unpacked bytes.
+    given: u64,
+    /// The most unpacked bytes.
+    limit: u64,
+}
+
+enum PackedContent {
+    Plain(InputBytes),
+    /// `None` is the end.
+    Gzip(Option<Box<GzDecoder<PackedSource>>>),
+    Zstd(Box<ZstdFrames>),
+}
+
+impl Unpacked {
+    /// `limit` is how many bytes may come out of compressed input.
+    pub(crate) fn new(mut input: Box<dyn Read>, limit: u64) -> io::Result<Self> {
+        let mut first = Vec::new();
+        input.by_ref().take(4).read_to_end(&mut first)?;
+        let packing = Packing::of(&first);
+        let source = Cursor::new(first).chain(input);
+        let packed =
+            |source| PackedSource { source: BufReader::with_capacity(CHUNK, source), taken: 0, over: false };
+        let content = match packing {
+            None => PackedContent::Plain(source),
+            Some(Packing::Gzip) => PackedContent::Gzip(Some(Box::new(GzDecoder::new(packed(source))))),
+            Some(Packing::Zstd) => PackedContent::Zstd(Box::new(ZstdFrames::new(packed(source)))),
+        };
+        Ok(Self { content, given: 0, limit })
+    }
+
+    pub(crate) const fn packing(&self) -> Option<Packing> {
+        match self.content {
+            PackedContent::Plain(_) => None,
+            PackedContent::Gzip(_) => Some(Packing::Gzip),
+            PackedContent::Zstd(_) => Some(Packing::Zstd),
+        }
+    }
+
+    /// The error with its position.
+    fn damaged(&self, packing: Packing, cause: io::Error) -> io::Error {
+        let source = match &self.content {
+            PackedContent::Gzip(Some(member)) => member.get_ref(),
+            PackedContent::Zstd(frames) => &frames.source,
+            PackedContent::Plain(_) | PackedContent::Gzip(None) => return cause,
+        };
+        let what = if self.given > self.limit {
+            UnpackDamage::TooMuch(self.limit)
+        } else if source.over {
+            UnpackDamage::CutOff
+        } else {
+            UnpackDamage::Other(cause.to_string())
+        };
+        io::Error::other(UnpackError { packing, what, at: source.taken, given: self.given })
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let read = match &mut self.content {
+            PackedContent::Plain(source) => return source.read(buffer),
+            PackedContent::Gzip(member) => {
+                read_members(member, buffer).map_err(|error| (Packing::Gzip, error))
+            }
+            PackedContent::Zstd(frames) => frames.read(buffer).map_err(|error| (Packing::Zstd, error)),
+        };
+        match read {
+            Ok(read) => {
+                self.given += read as u64;
+                match self.packing() {
+                    Some(packing) if self.given > self.limit => {
+                        Err(self.damaged(packing, io::ErrorKind::FileTooLarge.into()))
+                    }
+                    _ => Ok(read),
+                }
+            }
+            Err((_, error)) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err((packing, error)) => Err(self.damaged(packing, error)),
+        }
+    }
+}
+
+/// Reads one gzip member after the other: `cat a.gz b.gz` is a file of both.
+fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut [u8]) -> io::Result<usize> {
+    while let Some(member) = current {
+        let read = member.read(buffer)?;
+        if read > 0 {
+            return Ok(read);
+        }
+        let Some(member) = current.take() else { break };
+        let mut source = member.into_inner();
+        // Block devices and archives pad with zeros.
+        loop {
+            let next = source.fill_buf()?;
+            match next.iter().position(|byte| *byte != 0) {
+                Some(0) => break,
+                None if next.is_empty() => return Ok(0),
+                zeros => {
+                    let zeros = zeros.unwrap_or(next.len());
+                    source.consume(zeros);
+                }
+            }
+        }
+        *current = Some(Box::new(GzDecoder::new(source)));
+    }
+    Ok(0)
+}
+
+/// Decodes zstd frames in order and leaves out skippable frames.
+struct ZstdFrames {
+    source: PackedSource,
+    frame: FrameDecoder,
+    in_frame: bool,
+}
+
+impl ZstdFrames {
+    fn new(source: PackedSource) -> Self {
+        let mut frame = FrameDecoder::new();
+        frame.set_max_window_size(WINDOW);
+        Self { source, frame, in_frame: false }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self { source, frame, in_frame } = self;
+        loop {
+            if *in_frame {
+                while frame.can_collect() == 0 && !frame.is_finished() {
+                    frame
+                        .decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1))
+                        .map_err(io::Error::other)?;
+                }
+                if frame.can_collect() > 0 {
+                    return frame.read(buffer);
+                }
+                let (said, is) = (frame.get_checksum_from_data(), frame.get_calculated_checksum());
+                if said.is_some() && said != is {
+                    return Err(io::Error::other("its checksum is wrong"));
+                }
+                *in_frame = false;
+            }
+            if source.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            match frame.reset(&mut *source) {
+                Ok(()) => *in_frame = true,
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    if io::copy(&mut source.by_ref().take(length), &mut io::sink())? < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
+                    return Err(io::Error::other("it needs more than 128 MiB of memory"));
+                }
+                Err(FrameDecoderError::DictNotProvided { .. }) => {
+                    return Err(io::Error::other("it needs a dictionary"));
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+}
+
+type InputBytes = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+
+/// Compressed bytes, counted.
+struct PackedSource {
+    source: BufReader<InputBytes>,
+    taken: u64,
+    /// Set once a read hit the end of the input.
+    over: bool,
+}
+
+/// How much compressed input is read at a time.
+const CHUNK: usize = 64 << 10;
+
+impl BufRead for PackedSource {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let next = self.source.fill_buf()?;
+        self.over = next.is_empty();
+        Ok(next)
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.taken += amount as u64;
+        self.source.consume(amount);
+    }
+}
+
+impl Read for PackedSource {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.taken += read as u64;
+        self.over = read == 0 && !buffer.is_empty();
+        Ok(read)
+    }
+}
+
+/// Compressed input that cannot be unpacked any further.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct UnpackError {
+    /// The compression.
+    pub packing: Packing,
+    /// The damage.
+    pub what: UnpackDamage,
+    /// The number of compressed bytes that were read.
+    pub at: u64,
+    /// The number of bytes that were unpacked.
+    pub given: u64,
+}
+
+/// The damage of compressed input.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnpackDamage {
+    /// The input ends too early.
+    CutOff,
+    /// The input unpacks to more bytes than this limit.
+    TooMuch(u64),
+    /// Another error, with the message of the decoder.
+    Other(String),
+}
+
+impl fmt::Display for UnpackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { packing, what, at, given } = self;
+        let (at, given) = (number(*at), number(*given));
+        match what {
+            UnpackDamage::CutOff => {
+                write!(f, "its {} data is cut off at byte {at}, {given} bytes unpacked", packing.word())
+            }
+            UnpackDamage::TooMuch(limit) => {
+                let (word, limit) = (packing.word(), number(*limit));
+                write!(f, "its {word} data unpacks to more than {limit} bytes, the limit, at byte {at}")
+            }
+            UnpackDamage::Other(cause) => {
+                let word = packing.word();
+                write!(f, "its {word} data cannot be unpacked at byte {at}, {given} bytes unpacked: {cause}")
+            }
+        }
+    }
+}
+
+impl Error for UnpackError {}

@@ -1,0 +1,139 @@
+//! Statistics over sessions: turns, tools, failures, files, tokens and their costs, counted once even where several files
+//! repeat them.
+//!
+//! ```text
+//! bytes -> SessionCounter (events) -> CountedInput -\
+//! bytes -> SessionCounter (events) -> CountedInput --+-> StatsReport -> table or JSON
+//! ```
+
+mod count;
+mod json;
+mod sums;
+mod table;
+
+use std::collections::HashSet;
+use std::sync::mpsc::{self, Receiver};
+
+use interlingua::dialects::Options;
+use interlingua::error::Error;
+use interlingua::pipe::Pipe;
+use interlingua_report::{Explain, Identified};
+use sha2::{Digest as _, Sha256};
+
+use crate::prices::Prices;
+use count::StatsWriter;
+use sums::{Spent, Statistics, ToolCounts};
+
+/// The JSON schema of [`StatsReport::to_json`].
+pub const SCHEMA: &str = include_str!("../../schema/stats-1.schema.json");
+
+/// The statistics of one input.
+#[derive(Debug)]
+pub struct CountedInput {
+    identity: Identified,
+    errors: u64,
+    /// The digest of its bytes.
+    content: [u8; 32],
+    statistics: Statistics,
+}
+
+/// Counts the bytes of one input.
+#[derive(Debug)]
+pub struct SessionCounter {
+    identity: Identified,
+    pipe: Pipe,
+    counted: Receiver<Statistics>,
+    content: Sha256,
+}
+
+impl SessionCounter {
+    /// A counter for an input of that dialect and role. It fails if the dialect has no reader for the role. The name tells
+    /// sessions without an id apart.
+    pub fn new(name: &str, identity: Identified, options: &Options) -> Result<Self, Error> {
+        let (done, counted) = mpsc::channel();
+        let writer = Box::new(StatsWriter::new(name, done));
+        let pipe = Pipe::with_writer((identity.dialect, identity.spec.role), writer, options)?;
+        Ok(Self { identity, pipe, counted, content: Sha256::new() })
+    }
+
+    /// Counts the next bytes, in pieces of any size.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.content.update(bytes);
+        self.pipe.push(bytes, &mut Vec::new());
+    }
+
+    /// The statistics, after the last byte; `None` if no frame of the input could be read.
+    pub fn finish(mut self) -> Option<CountedInput> {
+        let report = self.pipe.finish(&mut Vec::new());
+        // A pipe that is finished has finished its writer.
+        let statistics = self.counted.try_recv().ok().filter(|_| report.read > 0)?;
+        let content = self.content.finalize().into();
+        Some(CountedInput { identity: self.identity, errors: report.errors, content, statistics })
+    }
+}
+
+/// The short statistics of one file.
+#[derive(Debug)]
+struct CountedFile {
+    name: String,
+    identity: Identified,
+    sessions: u64,
+    turns: u64,
+    tools: ToolCounts,
+    spent: Spent,
+    /// Problems with the input that are errors.
+    errors: u64,
+}
+
+/// The statistics of many files.
+#[derive(Debug)]
+pub struct StatsReport {
+    files: Vec<CountedFile>,
+    all: Statistics,
+    prices: Prices,
+    /// The digest of each file's content, to leave out copies of sessions that have no id.
+    contents: HashSet<[u8; 32]>,
+    /// Files that are byte for byte copies of another one.
+    copies: u64,
+}
+
+impl StatsReport {
+    /// A report without files, with the prices of its costs.
+    pub fn new(prices: Prices) -> Self {
+        Self { files: Vec::new(), all: Statistics::default(), prices, contents: HashSet::new(), copies: 0 }
+    }
+
+    /// Adds a file. A byte for byte copy of an earlier file is listed and not counted.
+    pub fn add(&mut self, name: String, counted: CountedInput) {
+        let CountedInput { identity, errors, content, statistics } = counted;
+        self.files.push(CountedFile {
+            name,
+            identity,
+            sessions: statistics.sessions.len() as u64,
+            turns: statistics.turns(),
+            tools: statistics.all_tools(),
+            spent: statistics.spending(&self.prices).total,
+            errors,
+        });
+        if self.contents.insert(content) {
+            self.all.merge(statistics);
+        } else {
+            self.copies += 1;
+        }
+    }
+
+    /// Whether no file was added.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Tables for people, of at most 80 columns. `verbose` lists every row and every file.
+    pub fn to_table(&self, verbose: bool) -> String {
+        table::write(self, verbose)
+    }
+
+    /// One JSON document and a newline, with the inputs that were skipped or failed. [`SCHEMA`] describes it.
+    pub fn to_json(&self, skipped: &[(String, impl Explain)], failed: &[(String, impl Explain)]) -> String {
+        json::write(self, skipped, failed)
+    }
+}
