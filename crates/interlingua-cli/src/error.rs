@@ -1,4 +1,4 @@
-//! What can go wrong around a conversion, as facts; the words and the way out for each, in one table.
+//! Errors around a conversion as typed facts, with one table for their messages and hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::content::ContentForm;
 use crate::show::safe;
 use crate::unpack::{Packing, UnpackError};
 
-/// How the command ends.
+/// The exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// InputPlace could not be read.
+    /// An input could not be read.
     Unreadable,
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage,
     /// Losses under `--strict`, or a failed check.
     Failed,
@@ -39,130 +39,129 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command, or one file of many, came to nothing.
+/// Why the command, or the work on one file of many, failed.
 #[derive(Debug)]
 pub(crate) enum CommandError {
     /// A file could not be opened or read.
     Read(String, io::Error),
     /// A file could not be written.
     Write(PathBuf, io::Error),
-    /// stdout could not be written.
+    /// Writing to stdout failed.
     Output(io::Error),
-    /// There is nothing in it.
+    /// The input is empty.
     Empty(String),
-    /// No dialect recognises it.
+    /// No dialect recognises the input.
     Undetected {
-        /// The input.
+        /// The name of the input.
         name: String,
-        /// How it was compressed.
+        /// The compression of the input.
         packing: Option<Packing>,
-        /// What it seems to be made of.
+        /// The apparent content of the input.
         content: ContentForm,
-        /// A form that is known and that no dialect reads.
+        /// A known format that no dialect reads.
         unread: Option<&'static UnreadForm>,
     },
-    /// It may be each of these, and its content does not decide.
+    /// Detection found several candidates, and the content does not decide between them.
     Unclear {
-        /// The input.
+        /// The name of the input.
         name: String,
-        /// What it may be.
+        /// The candidates.
         close: Vec<Guess>,
     },
-    /// The dialect was named, but not what it is used for.
+    /// The dialect was named, but its role is ambiguous.
     UnclearRole {
-        /// The input.
+        /// The name of the input.
         name: String,
-        /// The dialect that was named.
+        /// The dialect named by the user.
         dialect: &'static Dialect,
-        /// What it looks like instead.
+        /// The dialect that detection finds.
         looks_like: Option<&'static Dialect>,
     },
-    /// Nothing in it could be read as that dialect.
+    /// No frame of the input could be parsed in the dialect.
     NothingRead {
-        /// The input.
+        /// The name of the input.
         name: String,
-        /// What it was read as.
+        /// The dialect the input was parsed as.
         dialect: &'static Dialect,
-        /// What it looks like instead.
+        /// The dialect that detection finds.
         looks_like: Option<&'static Dialect>,
     },
-    /// The dialect does not read that role.
+    /// The dialect has no reader for the role.
     CannotRead(&'static Dialect, Role),
-    /// The target has no role for such a source.
+    /// The target has no role that matches the source's role.
     NoTargetRole(&'static Dialect, Role),
-    /// Several inputs, or a directory, and no directory to write to.
+    /// Several inputs, or a directory, without an output directory.
     NeedsDirectory,
-    /// A directory to convert, and nowhere to put what comes of it.
+    /// A directory as input, without an output directory.
     IsDirectory(String),
-    /// A directory where only files are read.
+    /// A directory, where the command accepts only files.
     NotAFile(String),
-    /// A store of sessions where only files are read.
+    /// A store of sessions, where the command accepts only files.
     IsStore(String),
     /// A store without sessions.
     EmptyStore(String),
-    /// A store of sessions cannot be read.
+    /// A store of sessions could not be read.
     Archive(ArchiveError),
-    /// Nobody said what to convert to.
+    /// No target dialect was given.
     NoTarget,
-    /// Only records are joined.
+    /// `--join` writes records only.
     JoinsRecords(&'static Dialect),
-    /// What is joined needs a place to go to.
+    /// `--join` requires an output path.
     NeedsOutput,
-    /// So many sessions are to become one record.
+    /// `--join` found this many sessions for a single output record.
     SeveralSessions(usize),
-    /// An input becomes several records, and stdout is a file that is called one document.
+    /// An input yields several records, but stdout is a file named as a single document.
     SeveralRecords(String),
-    /// A record holds sessions that were joined, and one log is one session.
+    /// A record holds joined sessions, but one log holds one session.
     HoldsSessions(String),
-    /// Several inputs, and an output that has the name of a file.
+    /// Several inputs, but the output path is a file name.
     FileForSeveral(PathBuf),
-    /// What should be the directory for the outputs is a file.
+    /// The path of the output directory is a file.
     NotADirectory(PathBuf),
-    /// The report is one of the outputs.
+    /// The report would overwrite an output.
     OverOutput(PathBuf),
-    /// A link that was found in a directory.
+    /// A symbolic link found in a directory.
     IsLink,
-    /// A file that a stopped run has left.
+    /// A temporary file left by an interrupted run.
     IsTemporary,
-    /// What an earlier run wrote to this very directory.
+    /// An output of an earlier run in the same directory.
     IsThere,
-    /// A pipe, a device or a socket that was found in a directory.
+    /// A pipe, a device or a socket found in a directory.
     IsNoFile,
-    /// The output exists, and is not to be made again.
+    /// The output exists and `--skip-existing` is set.
     Exists(PathBuf),
-    /// The output is one of the inputs.
+    /// The output would overwrite an input.
     OverInput(PathBuf),
-    /// A pattern, such as `*.jsonl`, that matches nothing.
+    /// A pattern, such as `*.jsonl`, without a match.
     NoMatch(String),
-    /// A pattern that makes no sense: where, what.
+    /// An invalid pattern: the pattern, the position and the reason.
     BadPattern(String, usize, &'static str),
-    /// Of all files in the directories, none was recognised.
+    /// No file in the directories was recognised.
     NothingRecognised(usize),
     /// Both the output and the report would go to stdout.
     StdoutTwice,
-    /// No dialect of that name; perhaps one of these was meant.
+    /// An unknown dialect name, with similar names.
     UnknownDialect(String, Vec<&'static str>),
-    /// No command of that name.
+    /// An unknown command name.
     UnknownCommand(String),
-    /// No backend of that name speaks that dialect.
+    /// No backend of that name supports the dialect.
     UnknownBackend(String, &'static Dialect),
-    /// A file of backends makes no sense: what.
+    /// An invalid file of backends: its name and the reason.
     Backends(String, String),
-    /// A file of prices makes no sense: what.
+    /// An invalid file of prices: its name and the reason.
     Prices(String, String),
-    /// Only sessions are counted, and this is something else.
+    /// `stats` counts sessions only, and the input is not a session.
     NoSession(String, &'static Dialect, Role),
-    /// A work order or a receipt makes no sense: what.
+    /// An invalid work order or receipt: its name and the reason.
     Order(String, String),
-    /// A work order was not carried out.
+    /// A work order was refused.
     Refused(Box<Refusal>),
-    /// What else makes no sense about the command line: what, and perhaps what was meant.
+    /// Any other invalid command line: the message and perhaps a hint.
     Usage(String, Option<String>),
 }
 
 impl CommandError {
-    /// What clap refused, in our own words where we know more than clap, and in our own form where we do not.
-    /// Nothing if clap has something to show that was asked for.
+    /// Translates an error of clap into our messages. Returns `None` if clap prints requested output, such as help.
     pub(crate) fn from_usage(error: &clap::Error) -> Option<Self> {
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return None;
@@ -193,7 +192,7 @@ impl CommandError {
         }
     }
 
-    /// clap's message on one line with names in backticks; the list of all flags stays with `--help`.
+    /// Puts clap's message on one line with names in backticks; the list of all flags is left to `--help`.
     fn restated(text: &str) -> Self {
         let quoted = |text: &str| text.replace('\'', "`");
         let what: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
@@ -251,7 +250,7 @@ impl CommandError {
         }
     }
 
-    /// Whether a directory run merely leaves such a file aside.
+    /// Whether a directory run skips a file with this error instead of failing.
     pub(crate) const fn is_skip(&self) -> bool {
         matches!(
             self,
@@ -278,12 +277,12 @@ impl CommandError {
         matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// What happened, in a line.
+    /// The error message, on one line.
     pub(crate) fn message(&self) -> String {
         match self {
             CommandError::Read(name, error) => format!("cannot read `{name}`: {}", reason(error)),
             CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                // The first folder on the way that is not there.
+                // The first missing folder of the path.
                 let folders: Vec<_> =
                     path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
                 let missing = folders.into_iter().rev().find(|folder| !folder.exists());
@@ -373,7 +372,7 @@ impl CommandError {
         }
     }
 
-    /// Why a file of a directory was left aside, in a few words beside its name.
+    /// Why a file of a directory was skipped, in a few words next to its name.
     pub(crate) fn reason_to_skip(&self) -> String {
         match self {
             CommandError::Empty(_) => "it is empty".to_owned(),
@@ -393,7 +392,7 @@ impl CommandError {
         }
     }
 
-    /// The way out, where there is one.
+    /// The hint for this error, or `None`.
     pub(crate) fn hint(&self) -> Option<String> {
         let roles = |dialect: &Dialect, can: fn(&interlingua::dialects::RoleSpec) -> bool| {
             let words: Vec<String> = dialect
@@ -528,11 +527,12 @@ impl CommandError {
     }
 }
 
-/// Dialects that may have been meant: those with that word in their names, else those that a slip of the hand is away.
+/// Dialect names similar to the given name: names that share a word with it, else names within a small edit distance.
 fn near_dialects(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let names = || DIALECTS.iter().map(|dialect| dialect.name);
-    // `claude` begins two names, `chat` ends one, and `codex-cli` says more than one; two letters are no word.
+    // `claude` begins two names, `chat` ends one, and `codex-cli` is longer than its dialect's name. Two letters are
+    // not a word.
     let begins =
         |of: &str, word: &str| of.split('-').any(|part| part.starts_with(word)) || of.starts_with(word);
     let shares_word = |dialect: &&str| (name.len() > 2 && begins(dialect, &name)) || begins(&name, dialect);
@@ -540,12 +540,12 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     if !with_word.is_empty() {
         return with_word;
     }
-    // One slip for every three letters.
+    // One typo for every three letters.
     let is_slip = |dialect: &&str| strsim::osa_distance(&name, dialect) <= name.len() / 3;
     names().filter(is_slip).collect()
 }
 
-/// What is known of something that no dialect recognises.
+/// Known facts about input that no dialect recognises.
 fn known_of(unread: Option<&UnreadForm>, content: ContentForm) -> Option<String> {
     Some(match (unread, content) {
         (Some(form), _) => format!("it is {}, which is not read", form.about),
@@ -556,7 +556,7 @@ fn known_of(unread: Option<&UnreadForm>, content: ContentForm) -> Option<String>
     })
 }
 
-/// What something may be, in words.
+/// The candidates of a detection as a phrase.
 fn candidates(close: &[Guess]) -> String {
     let names = |word: &dyn Fn(&Guess) -> &'static str| {
         let names: Vec<String> = close.iter().map(|guess| format!("`{}`", word(guess))).collect();
@@ -571,12 +571,12 @@ fn candidates(close: &[Guess]) -> String {
     }
 }
 
-/// Whether several roles of one dialect are meant.
+/// Whether all candidates are roles of a single dialect.
 fn of_one_dialect(close: &[Guess]) -> bool {
     close.len() > 1 && close.windows(2).all(|two| matches!(two, [a, b] if a.dialect.name == b.dialect.name))
 }
 
-/// The system's words for an error, without its number and capital.
+/// The operating system's message for an error, without its number and capital.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),

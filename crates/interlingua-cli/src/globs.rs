@@ -1,4 +1,4 @@
-//! Patterns in quotes, such as `'logs/**/*.jsonl'`: the shell left them to us.
+//! Quoted patterns, such as `'logs/**/*.jsonl'`, which the shell does not expand.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -6,19 +6,19 @@ use std::{fs, io};
 use crate::error::CommandError;
 use crate::show::safe;
 
-/// The pattern, if this argument is one: it has wildcards and is no name of anything that exists.
+/// The pattern in an argument: text with wildcards that is not the name of an existing file.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     (text.contains(WILD) && !path.exists()).then_some(text)
 }
 
-/// Refuses a pattern that makes no sense.
+/// Rejects an invalid pattern.
 pub(crate) fn check(pattern: &str) -> Result<(), CommandError> {
     parsed(pattern).map(drop)
 }
 
 fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), CommandError> {
-    // `./x`, `x/.` and `x` are one.
+    // `./x`, `x/.` and `x` are the same path.
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);
     let parts: PathBuf = parts.collect();
     match glob::Pattern::new(&parts.to_string_lossy()) {
@@ -27,8 +27,8 @@ fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), CommandError> {
     }
 }
 
-/// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
-/// they may lead in circles.
+/// All matching paths, sorted, and the directories that could not be read. Symbolic links are matched but not followed,
+/// because links may form a cycle.
 pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>), CommandError> {
     let (matches, parts) = parsed(pattern)?;
     let deepest = if pattern.contains("**") { usize::MAX } else { parts.components().count() };
@@ -44,7 +44,7 @@ pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<CommandError>),
 
 struct Search {
     matches: glob::Pattern,
-    /// How many names a path may have that matches.
+    /// The maximum number of components in a matching path.
     deepest: usize,
     found: Vec<PathBuf>,
     failed: Vec<CommandError>,
@@ -52,18 +52,19 @@ struct Search {
 
 impl Search {
     fn look_into(&mut self, folder: &Path) {
-        // A star stays within a name, and hidden files are found: agents live in such folders.
+        // A star matches within one path component. Hidden files match, because agents keep their logs in hidden
+        // folders.
         let within = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = match fs::read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
-            // A pattern below something that is not there matches nothing.
+            // A pattern below a missing directory matches nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.failed.push(CommandError::Read(safe::path_name(here), error)),
         };
         for entry in entries {
             let path = folder.join(entry.file_name());
-            // Names need not be text; what is none matches as it is shown.
+            // A file name may be invalid UTF-8; its lossy text is matched.
             if self.matches.matches_with(&path.to_string_lossy(), within) {
                 self.found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -75,7 +76,7 @@ impl Search {
     }
 }
 
-/// The directory above all matches: what stands before the first wildcard.
+/// The directory above all matches: the path before the first wildcard.
 pub(crate) fn root(pattern: &str) -> PathBuf {
     let fixed = |part: &std::path::Component<'_>| !part.as_os_str().to_string_lossy().contains(WILD);
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);

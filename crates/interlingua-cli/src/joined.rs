@@ -1,5 +1,5 @@
-//! Sessions that belong together: `convert --join` makes one record of the files of a session, its subagents and forks; the
-//! way back makes the files again.
+//! Joined sessions: `convert --join` makes one record of the files of a session, its subagents and forks. Converting a
+//! joined record separates it into files again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -27,20 +27,20 @@ use crate::sources::{self, FoundFile, FoundFiles};
 use crate::summary::Summary;
 use crate::talk::Talk;
 
-/// A session that was joined to others, made a file of its own again.
+/// A session separated from a joined record.
 #[derive(Clone, Debug)]
 pub(crate) struct SeparatedInput {
-    /// The record that it was in.
+    /// The joined record.
     pub(crate) record: PathBuf,
-    /// What its source file was called, without its extension; empty for the first.
+    /// The name of the session's source file without its extension; empty for the first session.
     pub(crate) file: String,
-    /// Its number in the record: names of files may be alike.
+    /// The number of the session in the record, because file names may repeat.
     pub(crate) number: usize,
     folder: Arc<PrivateFolder>,
 }
 
 impl SeparatedInput {
-    /// The name in messages.
+    /// The name used in messages.
     pub(crate) fn name(&self) -> String {
         match self.file.as_str() {
             "" => safe::path_name(&self.record),
@@ -57,9 +57,9 @@ fn numbered(folder: &PrivateFolder, number: usize) -> PathBuf {
     folder.path().join(number.to_string())
 }
 
-/// Whether a file is a record that sessions were joined to.
+/// Whether a file is a record that holds joined sessions.
 pub(crate) fn is_joined(path: &Path) -> bool {
-    // What a pipe says, it says once.
+    // A pipe can be read only once, so it is not scanned.
     if !path.is_file() {
         return false;
     }
@@ -79,26 +79,26 @@ pub(crate) fn is_joined(path: &Path) -> bool {
             if read == 0 {
                 return Ok(false);
             }
-            // The name may stand across two pieces.
+            // The name may cross the boundary of two chunks.
             let keep = (filled + read).min(graph::JOINED.len());
             buffer.copy_within(filled + read - keep..filled + read, 0);
             filled = keep;
         }
     };
-    // The name may stand in a conversation; then there is nothing to take apart.
+    // The name may also occur in the text of a conversation; then the splitter finds no joined session.
     let is_found = || {
         let mut splitter = Splitter::default();
         read_all(path, &mut |bytes| splitter.push(bytes, &mut |_| {}))?;
         splitter.finish(&mut |_| {});
         io::Result::Ok(splitter.has_found())
     };
-    // Whoever opens it next says what is wrong with it.
+    // Read errors are reported when the file is opened for conversion.
     scan().is_ok_and(|named| named && is_found().unwrap_or(false))
 }
 
-/// How much of a file is read to see whether it can be a record.
+/// How much of a file is read to check whether it can be a record.
 const BEGIN: usize = 4096;
-/// How much is read at a time.
+/// Bytes read per chunk.
 const CHUNK: usize = 1 << 20;
 
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -116,7 +116,7 @@ fn contains(bytes: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find(bytes, name).is_some()
 }
 
-/// Takes a joined record apart.
+/// Separates a joined record into its sessions.
 pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     let folder = Arc::new(PrivateFolder::new()?);
     let mut files = vec![String::new()];
@@ -158,7 +158,7 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     Ok(files.into_iter().enumerate().map(input).collect())
 }
 
-/// The files that a joined record is taken apart into. Few of them are open at once, however many there are.
+/// The files that a joined record is separated into. At most `MOST_OPEN` of them are open at once.
 struct PartFiles<'f> {
     folder: &'f PrivateFolder,
     open: HashMap<usize, io::BufWriter<File>>,
@@ -193,7 +193,7 @@ impl PartFiles<'_> {
     }
 }
 
-/// How many parts of a joined record are open at once.
+/// How many separated files are open at once.
 const MOST_OPEN: usize = 16;
 
 fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
@@ -209,7 +209,7 @@ fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     }
 }
 
-/// Makes one record of the files of each session.
+/// Writes one record for the files of each session.
 pub(crate) fn join(
     inputs: &[PathBuf],
     output: &Path,
@@ -246,7 +246,7 @@ pub(crate) fn join(
         Err(error) => account.summary.leave_out(&files[*number], error),
     });
     family.link()?;
-    // What a parent tells of its subagents' responses is counted there.
+    // Usage that a parent record counts for its subagents' responses is not counted again in their own records.
     for member in 0..family.members.len() {
         let told = family.told_by_parent(member);
         if !told.is_empty() {
@@ -275,7 +275,7 @@ pub(crate) fn join(
         family.write(root, &mut sink)?;
         let (member, mut number) = (&family.members[root], 1);
         if record::has_several(&member.converted.report) {
-            // Nothing was joined to it, and a file holds one record.
+            // No session was joined to this record, and a file holds one record.
             let base = &files[member.number].base;
             let mut next = || {
                 number += 1;
@@ -301,7 +301,7 @@ fn record_framing() -> interlingua::framing::Framing {
     record::DIALECT.roles[0].framing
 }
 
-/// Records, and which belongs to which.
+/// All records of the run and the links between them.
 struct Family<'f> {
     folder: &'f PrivateFolder,
     files: &'f [FoundFile],
@@ -310,14 +310,14 @@ struct Family<'f> {
     outputs: HashMap<usize, PathBuf>,
 }
 
-/// One record, in a file of its own for now.
+/// One record, in a temporary file.
 struct FamilyMember {
     number: usize,
     converted: Converted,
     facts: Kinship,
 }
 
-/// So deep sessions stand within one another; deeper ones follow.
+/// The deepest nesting of sessions in a record; deeper sessions follow after the parent.
 const MOST_NESTED: usize = 6;
 
 impl<'f> Family<'f> {
@@ -338,7 +338,7 @@ impl<'f> Family<'f> {
         read_all(&path, push).map_err(|error| CommandError::Read(safe::path_name(&path), error))
     }
 
-    /// Finds out who belongs to whom, and by which call.
+    /// Links each record to its parent record and to the tool call that started it.
     fn link(&mut self) -> Result<(), CommandError> {
         let facts: Vec<Kinship> = self.members.iter().map(|member| member.facts.clone()).collect();
         self.links = graph::links(&facts);
@@ -359,7 +359,7 @@ impl<'f> Family<'f> {
         Ok(())
     }
 
-    /// What the parent tells of responses of the member.
+    /// Usage that the parent record counts for responses of this member.
     fn told_by_parent(&self, member: usize) -> Vec<(String, Usage)> {
         let Some(link) = &self.links[member] else { return Vec::new() };
         let told = &self.members[link.parent].facts.responses;
@@ -367,7 +367,7 @@ impl<'f> Family<'f> {
         own.keys().filter_map(|id| Some((id.clone(), *told.get(id)?))).collect()
     }
 
-    /// Writes a record with all that belongs to it.
+    /// Writes a record with all sessions that belong to it.
     fn write(&self, root: usize, sink: &mut Sink) -> Result<(), CommandError> {
         let mut following = Vec::new();
         self.write_joined(root, 0, &mut following, sink)?;
@@ -380,7 +380,7 @@ impl<'f> Family<'f> {
         sink.take_error()
     }
 
-    /// Writes a record with the sessions that stand in its calls; others go to `following`.
+    /// Writes a record with the sessions nested in its calls; all remaining sessions are added to `following`.
     fn write_joined(
         &self,
         member: usize,
@@ -416,7 +416,7 @@ impl<'f> Family<'f> {
             if depth > 0 {
                 return entries;
             }
-            // Those that follow may have sessions of their own, which follow, too.
+            // A following session may have children, which are appended to the list as well.
             let mut at = 0;
             while let Some(child) = {
                 let list = following.borrow();
@@ -455,7 +455,7 @@ impl<'f> Family<'f> {
         base.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// What became of each file.
+    /// The result for each file.
     fn finish(self) -> Vec<Converted> {
         let Self { members, links, outputs, .. } = self;
         let root_of = |mut member: usize| {

@@ -1,4 +1,4 @@
-//! All prose: what is said about inputs, losses and problems. Colour only repeats what the words say.
+//! All prose: messages about inputs, losses and problems. Colour only repeats the meaning of the words.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -17,13 +17,13 @@ use crate::losses::{self, Detail, LossTable, UNPARSED};
 use crate::show::safe;
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 
-/// How many of a kind are listed before `… and N more`.
+/// How many entries of a list are printed before `… and N more`.
 const MOST: usize = 20;
-/// How many problems of one sort are shown of a conversion.
+/// How many problems with the same code are printed for a conversion.
 const MOST_ALIKE: usize = 5;
-/// How many files are named that were skipped for the same reason.
+/// How many skipped files are named per reason.
 const MOST_SKIPPED: usize = 5;
-/// How many sorts of values are named in a sentence.
+/// How many kinds of values are named in a sentence.
 const MOST_FIELDS: usize = 4;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -44,7 +44,7 @@ fn hint(text: &mut String, indent: &str, way_out: &str) {
     let _ = writeln!(text, "{indent}{CYAN}hint{CYAN:#}: {}", safe::exact_line(way_out));
 }
 
-/// What an input is read as, and why.
+/// The dialect an input is read as, and how it was determined.
 pub(crate) fn reading(name: &str, identity: &Identified) -> String {
     let Identified { dialect, spec, how, looks_like } = identity;
     let mut text = format!("reading {} as {} ({})", safe::exact_line(name), dialect.name, spec.role.word());
@@ -59,7 +59,7 @@ pub(crate) fn reading(name: &str, identity: &Identified) -> String {
     text
 }
 
-/// What became of one file: a sentence, the counts, what was lost, and what else there is to say.
+/// The result of one file: a sentence, the counts, the losses, and the problems.
 pub(crate) fn converted(file: &Converted, verbose: bool) -> String {
     if file.is_copy {
         return format!("copied unchanged: it is {} already\n", role_of(file.to));
@@ -89,7 +89,7 @@ fn role_of((dialect, role): (&Dialect, Role)) -> String {
     format!("{} ({})", dialect.name, role.word())
 }
 
-/// What the target was told, in numbers.
+/// The content of the output in numbers.
 fn told(content: &ContentCounts) -> String {
     let ContentCounts { messages, reasoning, calls, results, failures } = *content;
     let sorts = [
@@ -108,7 +108,7 @@ fn told(content: &ContentCounts) -> String {
     }
 }
 
-/// What of the conversation is not in the output.
+/// The parts of the conversation that are missing in the output.
 fn missed(table: &LossTable, report: &Report, to: (&Dialect, Role), is_empty: bool) -> String {
     if is_empty {
         return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
@@ -136,7 +136,7 @@ fn missed(table: &LossTable, report: &Report, to: (&Dialect, Role), is_empty: bo
     format!("; {YELLOW}not carried over: {}{more}{why}{YELLOW:#}", shown.join(", "))
 }
 
-/// Whether everything that could not be read is in the output as it was.
+/// Whether all unparsed input is kept in the output.
 fn kept_damage(report: &Report) -> bool {
     let unparsed = |rows: &[Row]| rows.iter().any(|row| row.path == UNPARSED);
     unparsed(&report.kept_paths) && !unparsed(&report.lost_paths)
@@ -173,12 +173,12 @@ fn notes(text: &mut String, notes: &[(&str, u64)]) {
     }
 }
 
-/// Whether it is said how much a problem matters.
+/// Whether problems are printed with their severity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// The run went on all the same.
+    /// For a conversion, which continues after problems.
     Unsaid,
-    /// Someone asked whether the input is sound.
+    /// For `check`, which judges the input.
     Said,
 }
 
@@ -187,7 +187,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         return;
     }
     let _ = writeln!(text, "{title}:");
-    // Whoever checks a file wants to see them; whoever converts it, what sort they are of.
+    // `check` lists most problems; a conversion lists a few of each kind.
     let most_alike = if weight == Weight::Said { MOST } else { MOST_ALIKE };
     let mut seen: Vec<Code> = Vec::new();
     let mut left = report.more_problems;
@@ -199,7 +199,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         }
         seen.push(found.code);
         problem(text, found, report.framing, weight);
-        // Once is enough for each kind.
+        // Print the hint once for each kind.
         if let Some(way_out) = found.code.hint().filter(|_| alike == 0) {
             hint(text, "    ", way_out);
         }
@@ -226,12 +226,12 @@ fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weigh
     }
 }
 
-/// What was shown, and where to find it.
+/// The message of `show` with its output path.
 pub(crate) fn shown(name: &str, identity: &Identified, output: &std::path::Path, form: &str) -> String {
     format!("{}writing {} ({form})\n", reading(name, identity), safe::exact_line(&safe::path_name(output)))
 }
 
-/// Someone stopped the command.
+/// The message after an interrupt.
 pub(crate) fn stopped(done: usize, expected: usize) -> String {
     let what = match (done, expected) {
         (_, 0) => "nothing was written".to_owned(),
@@ -242,14 +242,14 @@ pub(crate) fn stopped(done: usize, expected: usize) -> String {
     format!("stopped: {what}, and nothing half-written is left\n")
 }
 
-/// One line about one file of many.
+/// One line about one of many files.
 pub(crate) fn converted_line(file: &Converted) -> String {
     let output = file.output.as_deref().map(safe::path_name).unwrap_or_default();
     let what = if file.is_copy { "copied unchanged".to_owned() } else { counts(&file.report) };
     format!("{} -> {}: {what}\n", safe::exact_line(&file.name), safe::exact_line(&output))
 }
 
-/// What became of many files: of those that went the same way together, then of all.
+/// The summary of many files: grouped by source and target dialect, then in total.
 pub(crate) fn summary(summary: &Summary, verbose: bool) -> String {
     let Summary { files, ways, skipped, failed, total, .. } = summary;
     let mut text = String::new();
@@ -312,7 +312,7 @@ fn way(way: &Way, detail: Detail) -> String {
     text
 }
 
-/// Problems of many files, a line or two for each sort.
+/// Problems of many files, one or two lines for each kind.
 fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
     if !sorts.is_empty() {
         text.push_str("problems:\n");
@@ -332,7 +332,7 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
     self::more(text, more);
 }
 
-/// What went wrong with some of many files.
+/// The errors of failed files.
 pub(crate) fn failed(files: &[(String, CommandError)], all: bool) -> String {
     let shown = if all { files } else { &files[..files.len().min(MOST)] };
     let mut text: String = shown.iter().map(|(_, error)| self::error(error)).collect();
@@ -348,7 +348,7 @@ pub(crate) fn place_in(file: &str, frame: FramePlace, name: &str) -> String {
     if frame.is_whole() { file } else { format!("{file}, {name}") }
 }
 
-/// A name that fits into a line with other things: its end tells most.
+/// A file name shortened to fit into a line; its end is kept because it is the most specific part.
 fn short_name(name: &str) -> String {
     const MOST: usize = 48;
     let length = name.chars().count();
@@ -356,11 +356,11 @@ fn short_name(name: &str) -> String {
         return name.to_owned();
     }
     let end: String = name.chars().skip(length - MOST).collect();
-    // Whole components, if there is one.
+    // Cut at a path separator if there is a separator.
     format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
 }
 
-/// What was left aside, by reason.
+/// Skipped files, grouped by reason.
 pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     let mut known = HashMap::new();
@@ -386,7 +386,7 @@ pub(crate) fn skipped(files: &[(String, CommandError)], verbose: bool) -> String
     text
 }
 
-/// Why `--strict` failed.
+/// Why `--strict` fails the run.
 pub(crate) fn strict(summary: &Summary) -> String {
     let Report { lost, errors, .. } = summary.total;
     let empty: u64 = summary.ways.iter().map(|way| way.empty.1).sum();
@@ -403,7 +403,7 @@ pub(crate) fn strict(summary: &Summary) -> String {
     format!("{RED}error{RED:#}: `--strict`: {}\n", why.join(", "))
 }
 
-/// Whether a file is sound.
+/// The verdict of `check` for a file.
 pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> String {
     let name = safe::exact_line(name);
     let mut text = format!("{name}: {} ({})", identity.dialect.name, identity.spec.role.word());
@@ -419,7 +419,7 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
         (Framing::Whole, _) => "1 document".to_owned(),
         (Framing::LinesOrDocuments(..), 1) => "1 part".to_owned(),
         (Framing::LinesOrDocuments(..), parts) => format!("{} parts", number(parts)),
-        // The head and the tail are no entries.
+        // The head and the tail of a record are not entries.
         (Framing::Documents(_), 3) => "1 entry".to_owned(),
         (Framing::Documents(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
     };
@@ -435,7 +435,7 @@ pub(crate) fn checked(name: &str, identity: &Identified, report: &Report) -> Str
     text
 }
 
-/// How many files are sound, after the last of several.
+/// How many files are sound, printed after the last of several files.
 pub(crate) fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
     let mut text = format!("checked {}", plural(sound + not_sound + unreadable, "file"));
     let (good, bad) = (GREEN, RED);
@@ -471,7 +471,7 @@ pub(crate) fn number(number: u64) -> String {
     text
 }
 
-/// A table: columns as wide as their widest cell, the last one free.
+/// A table: columns as wide as their widest cell, the last column unpadded.
 pub(crate) fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());
@@ -492,7 +492,7 @@ pub(crate) fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> 
     text
 }
 
-/// How a work order came out.
+/// The outcome of a work order.
 pub(crate) fn receipt(receipt: &Receipt) -> String {
     let colour = match receipt.outcome {
         Outcome::Complete => GREEN,
@@ -508,7 +508,7 @@ pub(crate) fn receipt(receipt: &Receipt) -> String {
     text
 }
 
-/// Whether a receipt holds, compared with so many files.
+/// Whether a receipt is valid, and how many files it was compared with.
 pub(crate) fn findings(name: &str, found: &[Finding], files: usize) -> String {
     let name = safe::exact_line(name);
     if found.is_empty() && files == 0 {
@@ -528,7 +528,7 @@ pub(crate) fn findings(name: &str, found: &[Finding], files: usize) -> String {
     text
 }
 
-/// What two receipts say differently.
+/// The differences between two receipts.
 pub(crate) fn changes(changes: &[ReceiptChange]) -> String {
     let shown =
         |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), safe::exact_line);

@@ -1,4 +1,4 @@
-//! Reports as JSON, for programs. `docs/cli.md` says what the members mean.
+//! Reports as JSON, for programs. `docs/cli.md` describes the members.
 
 use std::path::Path;
 
@@ -14,11 +14,12 @@ use crate::outputs::Sink;
 use crate::show::safe;
 use crate::summary::Summary;
 
-/// The version of these documents. A higher one may change what members mean; members may be added without.
+/// The version of these documents. A new version may change the meaning of members; adding members does not change the
+/// version.
 const VERSION: u64 = 1;
 
-/// A report that is written file by file, so that it is never in memory as a whole. Of a run that comes to nothing not a
-/// byte is written.
+/// A report that is written file by file, so that it is never in memory as a whole. Nothing is written before the first
+/// file is done, so a run that fails earlier writes no byte.
 pub(crate) struct ReportWriter {
     command: &'static str,
     sink: Sink,
@@ -26,7 +27,7 @@ pub(crate) struct ReportWriter {
 }
 
 impl ReportWriter {
-    /// The report of a command, to that file or to stdout.
+    /// The report of a command, to a file or to stdout.
     pub(crate) fn new(command: &'static str, path: Option<&Path>) -> Result<Self, CommandError> {
         let sink = match path {
             None => Sink::stdout(),
@@ -35,7 +36,7 @@ impl ReportWriter {
         Ok(Self { command, sink, has_begun: false })
     }
 
-    /// Writes what stands before the files, or between two of them.
+    /// Writes the beginning of the report, or the separator between two files.
     fn begin(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             return self.sink.write(b",");
@@ -47,7 +48,7 @@ impl ReportWriter {
         self.sink.write(begin.strip_suffix("]}").unwrap_or(&begin).as_bytes());
     }
 
-    /// One more file that was converted.
+    /// Adds a converted file.
     pub(crate) fn converted(&mut self, file: &Converted) {
         let Converted { name, output, from, to, is_copy, report } = file;
         self.file(|json| {
@@ -70,7 +71,7 @@ impl ReportWriter {
         });
     }
 
-    /// One more file that was checked: what it is and what is wrong with it, or why it could not be read.
+    /// Adds a checked file: its dialect and its problems, or the error that prevented reading.
     pub(crate) fn checked(&mut self, name: &str, result: &Result<Checked, CommandError>) {
         self.file(|json| {
             json.key("input").str(&Str::plain(name));
@@ -100,7 +101,7 @@ impl ReportWriter {
         self.sink.write(file.as_bytes());
     }
 
-    /// All files are told: what was left aside, and of a conversion what failed and the sum.
+    /// Ends the report: adds the skipped files, and for a conversion the failures and the total.
     pub(crate) fn finish(
         mut self,
         skipped: &[(String, CommandError)],
@@ -127,7 +128,7 @@ impl ReportWriter {
     }
 }
 
-/// Inputs of which nothing came, with the reason for each.
+/// A list of skipped or failed inputs with the reason for each.
 pub(crate) fn left_out(fate: &'static str, files: &[(String, CommandError)], json: &mut JsonWriter<'_>) {
     json.key(fate).array();
     for (name, error) in files {
@@ -192,7 +193,7 @@ fn details(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
         for Row { path, reason, field, count, bytes, first } in rows {
-            // Member names stand in a path as the source wrote them, escapes and all.
+            // A path holds member names as the source wrote them, including escapes.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
                 json.key("reason").literal(reason.word());

@@ -1,4 +1,5 @@
-//! What happens when someone stops the command: what is not complete goes away, what is complete stays, and a line says so.
+//! Signal handling: when the command is stopped, temporary files are removed, complete files stay, and a message is
+//! printed.
 
 #[cfg(unix)]
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use crate::outputs::open_files;
 use crate::render;
 use crate::talk::{self, Talk};
 
-/// Listens for those who want the command to end, for as long as it runs.
+/// Starts a thread that waits for termination signals for as long as the command runs.
 #[cfg(unix)]
 #[expect(
     clippy::exit,
@@ -19,29 +20,29 @@ pub(crate) fn listen(quiet: bool) {
     use signal_hook::iterator::Signals;
 
     let ignored = ignored_signals();
-    // With a handler, a file over the limit of the shell (`ulimit -f`) is an error of that write, and ends as any other does.
-    // Without the handler the command is killed; then there is nothing more to do here.
+    // With a handler, exceeding the file size limit of the shell (`ulimit -f`) is an ordinary write error. If the
+    // handler cannot be registered, the signal kills the command.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let heard = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
         .into_iter()
         .filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let Ok(mut signals) = Signals::new(heard) else { return };
     let listener = std::thread::Builder::new().name("stop".to_owned());
-    // Without the thread the command ends as any other would.
+    // If the thread cannot be started, signals have their default effect.
     let _ = listener.spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let (done, expected) = open_files().abandon();
             interlingua_archive::remove_copies();
             talk::clear_bar();
             Talk::new(quiet, false).say(&render::stopped(done, expected));
-            // As a shell says it of a program that a signal has ended.
+            // The exit code that shells report for a program ended by a signal.
             std::process::exit(128 + signal);
         }
     });
 }
 
-/// The signals that whoever started the command wants it not to hear, one bit each from signal 1 on: `nohup` does that with
-/// HUP, and a script with INT for what it starts in the background. Only Linux tells it as a file; elsewhere none is known.
+/// The signals ignored by the parent process, one bit each from signal 1 on: `nohup` ignores HUP, and a script ignores
+/// INT for its background commands. Only Linux lists them in a file; elsewhere the set is empty.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

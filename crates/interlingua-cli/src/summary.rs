@@ -1,4 +1,5 @@
-//! What became of a run, added up file by file: whoever converts a hundred thousand files holds none of their reports.
+//! The summary of a run, accumulated file by file, so that a run over a hundred thousand files holds none of their
+//! reports.
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem};
@@ -12,60 +13,60 @@ use crate::losses::{self, LossTable};
 use crate::render;
 use crate::sources::FoundFile;
 
-/// What became of a run.
+/// The summary of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     /// How many files were converted.
     pub(crate) files: u64,
-    /// Those of one dialect that became one other, together.
+    /// Files grouped by source and target dialect.
     pub(crate) ways: Vec<Way>,
-    /// Left aside, in a directory.
+    /// Files skipped in directories.
     pub(crate) skipped: Vec<(String, CommandError)>,
     pub(crate) failed: Vec<(String, CommandError)>,
-    /// The counts of all.
+    /// The counts of all files.
     pub(crate) total: Report,
     /// The first loss that the policy forbids.
     pub(crate) refusal: Option<Box<Refusal>>,
-    /// Whether something was lost, damaged or empty in any of them.
+    /// Whether any file had losses, damage or no content.
     pub(crate) unsound: bool,
 }
 
-/// What became of all files that went the same way.
+/// The results of all files with the same source and target.
 #[derive(Debug)]
 pub(crate) struct Way {
     pub(crate) from: (&'static Dialect, Role),
     pub(crate) to: (&'static Dialect, Role),
     pub(crate) files: u64,
-    /// How many of them passed unread, because both sides are the same.
+    /// How many files were copied without parsing, because source and target dialect are the same.
     pub(crate) copies: u64,
     pub(crate) counts: Report,
     pub(crate) lost: LossTable,
     pub(crate) kept: LossTable,
     pub(crate) problems: Vec<ProblemSort>,
-    /// How many files lost something of the conversation.
+    /// How many files lost parts of the conversation.
     pub(crate) incomplete: u64,
-    /// The files that came across worst, worst first.
+    /// The files with the most losses, worst first.
     pub(crate) worst: Vec<WorstFile>,
     /// The first files without content, and how many there are.
     pub(crate) empty: (Vec<String>, u64),
 }
 
-/// Problems of one sort.
+/// Problems with the same code.
 #[derive(Debug)]
 pub(crate) struct ProblemSort {
     pub(crate) code: Code,
     pub(crate) count: u64,
-    /// How many files have it.
+    /// How many files have this problem.
     pub(crate) files: u64,
-    /// The first one: its file, and how that is cut.
+    /// The first occurrence: its file, the framing of the file, and the problem.
     pub(crate) first: (String, Framing, Problem),
 }
 
-/// A file of which much was lost.
+/// A file with many losses.
 #[derive(Debug)]
 pub(crate) struct WorstFile {
     pub(crate) name: String,
-    /// Leaves of the conversation.
+    /// Lost leaves of the conversation.
     pub(crate) conversation: u64,
     pub(crate) damaged: u64,
     pub(crate) lost: u64,
@@ -76,7 +77,7 @@ pub(crate) struct WorstFile {
 pub(crate) const NAMED_FILES: usize = 5;
 
 impl Summary {
-    /// Adds a file that was converted.
+    /// Adds a converted file.
     pub(crate) fn add(&mut self, file: &Converted, policy: Option<&LossPolicy>) {
         let Converted { report, from, to, .. } = file;
         self.files += 1;
@@ -100,7 +101,7 @@ impl Summary {
         self.ways[at].add(file);
     }
 
-    /// Adds a file of which nothing came.
+    /// Adds a file that was skipped or failed.
     pub(crate) fn leave_out(&mut self, file: &FoundFile, error: CommandError) {
         let is_there = matches!(error, CommandError::Exists(_));
         let skipped = is_there || (error.is_skip() && !file.named);
@@ -181,7 +182,7 @@ impl Way {
     }
 }
 
-/// Adds the counts of another report, nothing else.
+/// Adds only the counts of another report.
 fn add_counts(sum: &mut Report, report: &Report) {
     sum.frames += report.frames;
     sum.read += report.read;

@@ -1,5 +1,6 @@
-//! Compressed input: gzip and zstd, told by their first bytes, whatever the file is called, and unpacked a piece at a
-//! time. Memory is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), however much comes out.
+//! Compressed input: gzip and zstd, detected by their first bytes regardless of the file name, and unpacked chunk by
+//! chunk. Memory use is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), independent of the
+//! unpacked size.
 
 use std::error::Error;
 use std::fmt;
@@ -12,13 +13,13 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::render::number;
 
-/// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
+/// The largest supported zstd window: the default limit of the `zstd` command.
 const WINDOW: u64 = 128 << 20;
 
-/// How much one input may unpack to, where nobody sets another limit.
+/// The default limit for the unpacked size of one input.
 pub(crate) const MOST_UNPACKED: u64 = 1 << 30;
 
-/// How input may be compressed.
+/// The compression of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Gzip,
@@ -26,12 +27,12 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// What begins with these bytes.
+    /// Detects the compression by the first bytes.
     fn of(first: &[u8]) -> Option<Self> {
         match first {
-            // The third byte is the method, and there is only one.
+            // The third byte is the compression method; gzip defines only one.
             [0x1f, 0x8b, 0x08, ..] | [0x1f, 0x8b] => Some(Packing::Gzip),
-            // The second is a frame to skip, which may stand before any other.
+            // The second pattern is a skippable frame, which may precede any other frame.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Packing::Zstd),
             _ => None,
         }
@@ -45,7 +46,7 @@ impl Packing {
     }
 }
 
-/// The name of what is inside a compressed file: `x.jsonl` of `x.jsonl.gz`.
+/// The name of the file inside a compressed file: `x.jsonl` of `x.jsonl.gz`.
 pub(crate) fn inner_name(path: &Path) -> PathBuf {
     let packed = path.extension().and_then(|extension| extension.to_str());
     match packed.map(str::to_ascii_lowercase).as_deref() {
@@ -54,24 +55,24 @@ pub(crate) fn inner_name(path: &Path) -> PathBuf {
     }
 }
 
-/// Input as it is, or unpacked.
+/// An input, unpacked if it is compressed.
 pub(crate) struct Unpacked {
     content: PackedContent,
-    /// How many bytes have come out.
+    /// How many unpacked bytes were returned.
     given: u64,
-    /// How many may.
+    /// The limit of unpacked bytes.
     limit: u64,
 }
 
 enum PackedContent {
     Plain(InputBytes),
-    /// `None` is the end.
+    /// `None` at the end of the input.
     Gzip(Option<Box<GzDecoder<PackedSource>>>),
     Zstd(Box<ZstdFrames>),
 }
 
 impl Unpacked {
-    /// `limit` is how many bytes may come out of compressed input.
+    /// `limit` is the maximum number of bytes that compressed input may unpack to.
     pub(crate) fn new(mut input: Box<dyn Read>, limit: u64) -> io::Result<Self> {
         let mut first = Vec::new();
         input.by_ref().take(4).read_to_end(&mut first)?;
@@ -95,7 +96,7 @@ impl Unpacked {
         }
     }
 
-    /// What went wrong, with its place.
+    /// The error with the position at which unpacking failed.
     fn damaged(&self, packing: Packing, cause: io::Error) -> io::Error {
         let source = match &self.content {
             PackedContent::Gzip(Some(member)) => member.get_ref(),
@@ -141,7 +142,7 @@ impl Read for Unpacked {
     }
 }
 
-/// Reads one gzip member after the other: `cat a.gz b.gz` is a file of both.
+/// Reads all gzip members in sequence: `cat a.gz b.gz` yields the content of both.
 fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut [u8]) -> io::Result<usize> {
     while let Some(member) = current {
         let read = member.read(buffer)?;
@@ -167,7 +168,7 @@ fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut
     Ok(0)
 }
 
-/// One frame after the other, those to skip left out.
+/// Reads all zstd frames in sequence and ignores skippable frames.
 struct ZstdFrames {
     source: PackedSource,
     frame: FrameDecoder,
@@ -227,11 +228,11 @@ impl ZstdFrames {
 
 type InputBytes = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
-/// Compressed bytes, counted.
+/// Compressed bytes with a counter.
 struct PackedSource {
     source: BufReader<InputBytes>,
     taken: u64,
-    /// More was asked for than there is.
+    /// A read was attempted beyond the end.
     over: bool,
 }
 
@@ -260,27 +261,27 @@ impl Read for PackedSource {
     }
 }
 
-/// Compressed input cannot be unpacked any further.
+/// An error while unpacking compressed input.
 #[derive(Debug)]
 pub(crate) struct UnpackError {
     packing: Packing,
     what: UnpackDamage,
     /// How many compressed bytes were read.
     at: u64,
-    /// How many came out of them.
+    /// How many unpacked bytes were returned.
     given: u64,
 }
 
 #[derive(Debug)]
 enum UnpackDamage {
     CutOff,
-    /// More came out than this limit.
+    /// The unpacked size exceeds this limit.
     TooMuch(u64),
     Other(String),
 }
 
 impl UnpackError {
-    /// The way out.
+    /// The hint for this error.
     pub(crate) fn hint(&self) -> String {
         let word = self.packing.word();
         match &self.what {

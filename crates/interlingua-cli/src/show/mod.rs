@@ -1,4 +1,4 @@
-//! `show`: a session as people read it, in the terminal, as Markdown or as one HTML page.
+//! `show`: a session in readable form, in the terminal, as Markdown or as one HTML page.
 
 mod html;
 mod markdown;
@@ -29,25 +29,25 @@ use pager::Pager;
 use safe::ScreenWriter;
 use story::{Story, StoryWriter};
 
-/// What all forms need to know beside the story.
+/// Options shared by all output forms.
 pub(crate) struct Look<'l> {
-    /// The input, for people.
+    /// The name of the input, for people.
     pub(crate) name: &'l str,
     pub(crate) identity: &'l Identified,
     /// Nothing is folded or left out.
     pub(crate) full: bool,
-    /// In columns.
+    /// The width in columns.
     pub(crate) width: usize,
     pub(crate) colour: bool,
 }
 
-/// Writes a story in one form.
+/// A function that writes a story in one form.
 type StoryForm = fn(&Story, &Look<'_>, &mut dyn Write) -> io::Result<()>;
 
 #[expect(clippy::disallowed_methods, reason = "only asks whether stdout is a terminal")]
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
-    // A dash is stdout, as it is stdin.
+    // `-` as output means stdout, as `-` as input means stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     outputs::check_places(output.as_slice(), input.path().as_slice())?;
     let name = input.name();
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
         Some(path) => Sink::file(path, input.path())?,
     };
     let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
-    // A sink remembers what went wrong, and tells it at the end.
+    // A sink stores its first error and returns it at the end.
     let written = if is_text {
         form(&story, &look, &mut ScreenWriter(&mut buffer)).and_then(|()| buffer.flush())
     } else {
@@ -122,7 +122,7 @@ enum ShownAs {
     Html,
 }
 
-/// The form that a flag names, or else the extension of the output.
+/// The form named by a flag, or else by the extension of the output.
 fn asked_form(args: &ShowSession, output: Option<&Path>) -> ShownAs {
     let extension = output.and_then(Path::extension).map(|end| end.to_string_lossy().to_lowercase());
     match (args.markdown, args.html, extension.as_deref()) {
@@ -133,16 +133,16 @@ fn asked_form(args: &ShowSession, output: Option<&Path>) -> ShownAs {
     }
 }
 
-/// The width where none is known.
+/// The default width.
 const WIDTH: usize = 100;
-/// The height where none is known.
+/// The default height.
 const HEIGHT: usize = 24;
-/// Narrower than this, words no longer fit.
+/// The smallest width at which words still fit.
 const NARROWEST: usize = 20;
-/// How much is written at a time.
+/// The size of the write buffer.
 const BUFFER: usize = 64 << 10;
 
-/// A sink for those who write text.
+/// Implements `Write` for a sink.
 struct SinkWriter(Sink);
 
 impl Write for SinkWriter {

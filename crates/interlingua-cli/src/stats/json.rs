@@ -1,4 +1,4 @@
-//! Statistics for programs. `docs/cli.md` says what the members mean.
+//! Statistics as JSON, for programs. `docs/cli.md` describes the members.
 
 use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
@@ -8,7 +8,7 @@ use super::{CountedFile, StatsReport};
 use crate::prices::{Picodollars, exact};
 use crate::report::{document, left_out};
 
-/// The version of the form: a higher one may change what members mean.
+/// The version of the format; a new version may change the meaning of members.
 const VERSION: u64 = 1;
 
 pub(super) fn write(overview: &StatsReport) -> String {

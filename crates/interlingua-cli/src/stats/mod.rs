@@ -1,4 +1,4 @@
-//! `stats`: what happened in sessions, counted: turns, tools, failures, files, tokens and what they cost.
+//! `stats`: counts turns, tools, failures, changed files, tokens and costs of sessions.
 //!
 //! ```text
 //! file -> pipe -> StatsWriter (events) -> Statistics -\
@@ -28,7 +28,7 @@ use crate::{jobs, render};
 use count::StatsWriter;
 use sums::{Spent, Statistics, ToolCounts};
 
-/// What was counted in one file, in short.
+/// A summary of one counted file.
 struct CountedFile {
     name: String,
     identity: Identified,
@@ -36,20 +36,20 @@ struct CountedFile {
     turns: u64,
     tools: ToolCounts,
     spent: Spent,
-    /// Problems with the input that are errors.
+    /// Problems of the input that are errors.
     errors: u64,
 }
 
-/// Everything that is said in the end.
+/// All data for the output.
 struct StatsReport {
     files: Vec<CountedFile>,
     skipped: Vec<(String, CommandError)>,
     failed: Vec<(String, CommandError)>,
     all: Statistics,
     prices: Prices,
-    /// The digest of each file's content, to leave out copies of sessions that have no id.
+    /// The digest of each file's content, to skip copies of sessions without an id.
     contents: HashSet<[u8; 32]>,
-    /// Files that are byte for byte copies of another one.
+    /// The number of files that are byte-for-byte copies of another file.
     copies: u64,
 }
 
@@ -109,11 +109,11 @@ impl StatsReport {
     }
 }
 
-/// What one input holds.
+/// The statistics of one input.
 struct CountedInput {
     identity: Identified,
     errors: u64,
-    /// The digest of its bytes.
+    /// The digest of the input's bytes.
     content: [u8; 32],
     statistics: Statistics,
 }
@@ -147,7 +147,7 @@ fn count(input: &InputPlace, args: &Stats) -> Result<CountedInput, CommandError>
             content: content.finalize().into(),
             statistics,
         }),
-        // Whoever finishes a pipe hears from its writer.
+        // `Err` does not occur, because a finished pipe has sent its statistics.
         Ok(_) | Err(_) => Err(nothing),
     }
 }
