@@ -1,6 +1,6 @@
-//! What everything is compared with: a document becomes a `Value` and text again.
+//! The baselines: a document is parsed into a `Value` and serialised again.
 //!
-//! A document that a baseline cannot read is nothing to race on; [`can_read`] sorts such out before.
+//! A document that a baseline cannot parse is excluded beforehand by [`can_read`].
 
 use std::hint::black_box;
 
@@ -8,10 +8,10 @@ use interlingua::tape::{Limits, TapeBuf};
 
 /// The fastest `Value` we know of.
 pub const SONIC: &str = "sonic-rs `Value`, parse + serialise";
-/// What nearly every Rust program uses.
+/// The library that nearly every Rust program uses.
 pub const SERDE: &str = "serde_json `Value`, parse + serialise";
 
-/// Whether each baseline, and the tape, can read a document.
+/// Whether each baseline, and the tape, can parse a document.
 pub fn can_read(text: &str) -> bool {
     sonic(text).is_some()
         && serde(text).is_some()
@@ -25,14 +25,14 @@ pub fn sonic(text: &str) -> Option<()> {
     Some(())
 }
 
-/// One document through serde_json that is known to be text, as a line of a log is.
+/// One document through serde_json that is known to be UTF-8, as a line of a log is.
 pub fn serde(text: &str) -> Option<()> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     black_box(serde_json::to_vec(&value).ok()?);
     Some(())
 }
 
-/// One document through serde_json as it comes from a socket: nobody has looked whether it is UTF-8.
+/// One document through serde_json as bytes from a socket: not yet validated as UTF-8.
 pub fn serde_bytes(bytes: &[u8]) -> Option<()> {
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
     black_box(serde_json::to_vec(&value).ok()?);

@@ -1,7 +1,7 @@
-//! Logs to measure: real ones from `INTERLINGUA_CORPUS`, and generated ones with pieces of about 1 KB.
+//! Logs to measure: real logs from `INTERLINGUA_CORPUS`, and generated logs with pieces of about 1 KB.
 //!
-//! A corpus may hold anything. What cannot be opened is counted, what is no log is passed by, and a line that a baseline
-//! cannot read is left out for everyone.
+//! A corpus may hold any files. Unreadable files are counted, files that are not logs are skipped, and a line that a
+//! baseline cannot parse is left out for all contestants.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,16 +13,16 @@ use interlingua_testing::generate::logs::LogShape;
 
 use crate::baseline::can_read;
 
-/// A log of which everyone can read every line.
+/// A log in which all contestants can parse every line.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// What it is, in words.
+    /// A description of the log.
     pub name: String,
-    /// Its documents, each with the white space after it.
+    /// The documents, each with the whitespace after it.
     pub text: String,
-    /// Where each document ends.
+    /// The end of each document.
     ends: Vec<usize>,
-    /// Lines that a baseline cannot read.
+    /// Lines that a baseline cannot parse.
     left_out: usize,
 }
 
@@ -30,23 +30,23 @@ pub struct Log {
 #[derive(Debug, Default)]
 pub struct Corpus {
     logs: Vec<(&'static str, usize, Log)>,
-    /// Files that are no such log: of another program, empty, or damaged from the beginning.
+    /// Files that are not logs: of another program, empty, or damaged from the beginning.
     others: usize,
     /// Files and folders that cannot be read.
     unreadable: usize,
-    /// Logs for which there was no room any more.
+    /// Logs beyond the size limit.
     too_many: usize,
 }
 
-/// Enough of one dialect; a folder with years of sessions would take as long to measure.
+/// The size limit per dialect; a folder with years of sessions would take too long to measure.
 const MOST: usize = 64 << 20;
 
 impl Corpus {
-    /// Looks through the folder that `INTERLINGUA_CORPUS` names, if it does.
+    /// Searches the folder in `INTERLINGUA_CORPUS`, if it is set.
     pub fn find() -> Self {
         let mut corpus = Self::default();
         let Some(root) = std::env::var_os("INTERLINGUA_CORPUS").map(PathBuf::from) else { return corpus };
-        // Whole sessions if the corpus keeps them apart from captures of single calls.
+        // Use whole sessions if the corpus stores them apart from captures of single calls.
         let logs = root.join("logs");
         for path in files(if logs.is_dir() { &logs } else { &root }, &mut corpus.unreadable) {
             if corpus.add(&path).is_none() {
@@ -84,7 +84,7 @@ impl Corpus {
         Some(())
     }
 
-    /// What in the folder is not measured, if there is a folder.
+    /// The number of files in the folder that are not measured, if there is a folder.
     pub fn left_out(&self) -> Option<String> {
         let Self { logs: _, others, unreadable, too_many } = self;
         std::env::var_os("INTERLINGUA_CORPUS")?;
@@ -105,11 +105,11 @@ impl Corpus {
     }
 }
 
-/// The dialects whose real logs are measured: those with a document a line.
+/// The dialects whose real logs are measured; their logs hold a document per line.
 pub const REAL_LOGS: [&str; 2] = ["claude-code", "codex"];
 
 impl Log {
-    /// That many pieces, made up.
+    /// A generated log of this many pieces.
     pub fn generated(shape: &LogShape, pieces: u64) -> Self {
         let mut log = Self::default();
         for document in shape.documents(pieces) {
@@ -119,7 +119,7 @@ impl Log {
         log.named("a generated log")
     }
 
-    /// The documents in it.
+    /// The documents of the log.
     pub fn documents(&self) -> Vec<&str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end]).collect()
@@ -130,7 +130,7 @@ impl Log {
         self.ends.push(self.text.len());
     }
 
-    /// Adds the lines that everyone can read. Blank ones are no documents.
+    /// Adds the lines that all contestants can parse. Blank lines are not documents.
     fn add(&mut self, bytes: &[u8]) {
         for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             match std::str::from_utf8(line).ok().filter(|line| can_read(line)) {
@@ -151,7 +151,7 @@ impl Log {
     }
 }
 
-/// All files under a folder. Links are not followed: they may lead back.
+/// All files under a folder. Links are not followed, because they may form a cycle.
 fn files(root: &Path, unreadable: &mut usize) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![root.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {

@@ -1,7 +1,7 @@
-//! What the two benches share: input, conversions, baselines and tables.
+//! Shared code of the two benches: input, conversions, baselines and tables.
 //!
-//! Time is taken by `main.rs`, allocations are counted by `bin/allocations.rs`: an allocator that counts takes time of
-//! its own, and most of it from those who allocate most, which are the baselines.
+//! `main.rs` measures time, `bin/allocations.rs` counts allocations. They are separate because a counting allocator
+//! takes time, mostly from contestants that allocate most, which are the baselines.
 
 pub mod baseline;
 pub mod corpus;

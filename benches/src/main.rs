@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: single thread, best of many rounds, every contestant on the same bytes in the same run.
 //!
-//! Prints Markdown tables. `INTERLINGUA_CORPUS` names a folder with real logs, which are measured beside the generated
-//! ones. `--smoke` runs each contestant once, to see that the bench itself works. Allocations are counted by the other
-//! program of this package, `allocations`.
+//! Prints Markdown tables. `INTERLINGUA_CORPUS` names a folder with real logs, which are measured in addition to
+//! generated logs. `--smoke` runs each contestant once, to check that the bench itself works. Allocations are counted
+//! by the other program of this package, `allocations`.
 
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ use interlingua_testing::generate::logs::LOGS;
 
 fn main() {
     let smoke = std::env::args().any(|argument| argument == "--smoke");
-    // Short rounds: on a busy machine only those are never interrupted.
+    // Short rounds, because on a busy machine long rounds are always interrupted.
     let (rounds, lines) = if smoke { (1, 300) } else { (100, 1_000) };
     println!("{}\n", machine());
     let mut corpus = Corpus::find();
@@ -41,7 +41,7 @@ const TO_RECORD: &str = "log to record";
 const FROM_RECORD: &str = "record to log";
 const TAPE: &str = "the tape alone";
 
-/// Every log dialect, in each of its forms.
+/// Measures every log dialect, in each of its forms.
 fn measure_logs(pieces: u64, rounds: u32) {
     println!("### Logs of about 1 MB, generated\n");
     println!(
@@ -84,7 +84,7 @@ fn measure_real(dialect: &'static Dialect, log: &Log, rounds: u32) {
     println!("{}", times.throughput(log.text.len(), &[FROM_RECORD, SONIC, SERDE]));
 }
 
-/// Runs a log against the baselines, and tells whether it comes back from its record.
+/// Measures a log against the baselines, and checks that it is restored from its record.
 fn contest(dialect: &'static Dialect, log: &Log, rounds: u32) -> (Times, bool) {
     let (native, record) = ((dialect, Role::Log), side("record", Role::Log));
     let bytes = log.text.as_bytes();
@@ -129,13 +129,13 @@ fn measure_streams(rounds: u32) {
     println!();
 }
 
-/// Each answer has a conversion of its own. One is over too soon to be timed.
+/// Each response has a separate conversion. A single response is too short to be timed.
 fn measure_answers(rounds: u32) {
     println!("### Short answers of about 600 bytes\n\n{}", pair_head("an answer", SERDE));
     measure_bodies(&answers(), rounds, 100);
 }
 
-/// Some in a row: what ran before has filled the caches with its own.
+/// Several requests in a row, because the work before has filled the caches with its own data.
 fn measure_requests(rounds: u32) {
     println!("### Requests of about 55 KB: 12 tools, calls and results\n\n{}", pair_head("a request", SERDE));
     measure_bodies(&requests(), rounds * 2, 8);

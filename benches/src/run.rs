@@ -9,17 +9,17 @@ use interlingua::pipe::{Buffers, Pipe};
 /// A dialect in one of its roles.
 pub type Side = (&'static Dialect, Role);
 
-/// The side of that name. The benches name only what is registered.
+/// The dialect of that name. The benches name only registered dialects.
 pub fn side(name: &str, role: Role) -> Side {
     (Dialect::named(name).expect("registered"), role)
 }
 
-/// A new conversion. The benches join only what can be joined.
+/// A new conversion. The benches use only supported pairs.
 pub fn pipe(from: Side, to: Side) -> Pipe {
     Pipe::new(from, to, &Options::default()).expect("registered")
 }
 
-/// Converts a whole input, in pieces as a file is read.
+/// Converts a whole input, in chunks as a file is read.
 pub fn convert(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
     let mut pipe = pipe(from, to);
     let mut chunks = bytes.chunks(64 << 10);
@@ -30,7 +30,7 @@ pub fn convert(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
     black_box(pipe.finish_with(last, out).leaves);
 }
 
-/// Converts a body that is in memory as a whole, to a body, in memory that is handed on as a server does.
+/// Converts a whole body in memory to a body, with reused buffers as in a server.
 pub fn convert_body(from: Side, to: Side, bytes: &[u8], buffers: &mut Buffers) -> Vec<u8> {
     let mut out = Vec::new();
     let mut pipe = pipe(from, to);
@@ -40,7 +40,7 @@ pub fn convert_body(from: Side, to: Side, bytes: &[u8], buffers: &mut Buffers) -
     out
 }
 
-/// Converts a stream event by event, as a gateway does that passes each on at once.
+/// Converts a stream event by event, as a gateway that forwards each event at once.
 pub fn convert_events(from: Side, to: Side, events: &[String], out: &mut Vec<u8>) {
     let mut pipe = pipe(from, to);
     for event in events {
@@ -52,7 +52,7 @@ pub fn convert_events(from: Side, to: Side, events: &[String], out: &mut Vec<u8>
     black_box(pipe.finish(out).leaves);
 }
 
-/// Drops what is written.
+/// Drops all output.
 #[derive(Debug)]
 pub struct Discard;
 

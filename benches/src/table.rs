@@ -1,17 +1,17 @@
-//! Contests and the tables they make.
+//! Runs contests and formats their results as tables.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// Who runs, and what it does in one round.
+/// The name of a contestant, and its work in one round.
 pub type Contestant<'c> = (&'static str, &'c mut dyn FnMut());
 
-/// What came of a contest: the best round of each.
+/// The result of a contest: the best round of each contestant.
 #[derive(Debug)]
 pub struct Times(Vec<(&'static str, Duration)>);
 
 impl Times {
-    /// Runs all of them in turn, round after round, so that a busy moment hits everyone.
+    /// Runs all contestants alternately, round after round, so that a busy moment affects all of them.
     pub fn contest(rounds: u32, contestants: &mut [Contestant<'_>]) -> Self {
         let mut rows: Vec<_> = contestants.iter().map(|(name, _)| (*name, Duration::MAX)).collect();
         for _ in 0..rounds {
@@ -28,7 +28,7 @@ impl Times {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, best)| best.as_secs_f64())
     }
 
-    /// Megabytes in a second.
+    /// Megabytes per second.
     pub fn speed(&self, name: &str, bytes: usize) -> f64 {
         bytes as f64 / self.seconds(name) / 1e6
     }
@@ -45,7 +45,7 @@ impl Times {
         text
     }
 
-    /// A row of a table of times for one of `count` things: ours, the other, and how they compare.
+    /// A table row of times for one of `count` items: ours, the baseline's, and their ratio.
     pub fn pair_row(&self, name: &str, count: usize) -> String {
         let (own, other) = match &*self.0 {
             [(_, own), (_, other), ..] => (own.as_secs_f64(), other.as_secs_f64()),

@@ -1,6 +1,6 @@
-//! What goes between clients and model APIs: requests, answers in one piece, answers as they come.
+//! Messages between clients and model APIs: requests, whole responses, streams.
 //!
-//! The generated ones speak Anthropic's dialect; each of the others reads what that was translated to.
+//! The generated messages are in Anthropic's dialect; the input of the other dialects is translated from them.
 
 use interlingua::dialects::Role;
 use interlingua::pipe::Buffers;
@@ -8,11 +8,11 @@ use interlingua_testing::generate;
 
 use crate::run::{Side, convert, convert_body, side};
 
-/// The dialects that have code of their own: each is measured to and from each other.
+/// The dialects with their own reader and writer code: each is measured to and from each other.
 const WIRES: [&str; 4] = ["anthropic", "openai-chat", "openai-responses", "gemini"];
-/// What the generated ones speak.
+/// The dialect of the generated messages.
 const GENERATED: &str = "anthropic";
-/// Flavours of Chat: one way shows that they cost what it costs.
+/// Flavours of Chat, measured in a single direction because they cost as much as Chat.
 const FLAVOURS: [&str; 2] = ["kimi", "copilot"];
 
 /// A conversion between two APIs with its input.
@@ -24,13 +24,13 @@ pub struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// Which dialect to which.
+    /// The names of both dialects.
     pub fn name(&self) -> String {
         format!("{} to {}", self.from.0.name, self.to.0.name)
     }
 }
 
-/// A stream, event by event.
+/// A stream as a list of events.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// The events, each with the empty line that ends it.
@@ -38,7 +38,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The documents in the events: what a baseline reads.
+    /// The documents in the events, as input for a baseline.
     pub fn documents(&self) -> Vec<&str> {
         let data =
             self.events.iter().filter_map(|event| event.lines().find_map(|line| line.strip_prefix("data: ")));
@@ -51,12 +51,12 @@ pub fn requests() -> Vec<Call<Vec<u8>>> {
     pairs(Role::Request, |side| body(side, &generate::anthropic_request(55_000)))
 }
 
-/// Answers of about 600 bytes.
+/// Responses of about 600 bytes.
 pub fn answers() -> Vec<Call<Vec<u8>>> {
     pairs(Role::Response, |side| body(side, &generate::anthropic_answer()))
 }
 
-/// Streams with a thought, 2,000 pieces of text and a call.
+/// Streams with reasoning, 2,000 deltas of text and a call.
 pub fn streams() -> Vec<Call<Stream>> {
     pairs(Role::Stream, |side| {
         let events = generate::anthropic_stream(2_000);
@@ -70,7 +70,7 @@ pub fn streams() -> Vec<Call<Stream>> {
     })
 }
 
-/// Every pair, those from one dialect together, with what `input` gives for where it comes from.
+/// Every pair, grouped by source dialect, with the result of `input` for the source.
 fn pairs<T: Clone>(role: Role, input: impl Fn(Side) -> T) -> Vec<Call<T>> {
     let mut calls = Vec::new();
     for name in WIRES {
@@ -88,7 +88,7 @@ fn generated(role: Role) -> Side {
     side(GENERATED, role)
 }
 
-/// That body as the side says it.
+/// The body translated to the side's dialect.
 fn body(side: Side, ours: &[u8]) -> Vec<u8> {
     if side.0.name == GENERATED {
         return ours.to_vec();

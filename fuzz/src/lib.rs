@@ -1,7 +1,7 @@
-//! What must hold for any bytes, as plain functions: fuzz targets call them, and so can a test of a crash.
+//! Properties that hold for any bytes, as plain functions for the fuzz targets and for regression tests of crashes.
 //!
-//! `cargo xtask fuzz [SECONDS]` runs all of them on stable, with coverage and without sanitizers (there is no unsafe
-//! code of ours to sanitize); with a nightly toolchain, `cargo fuzz run tape` does the same.
+//! `cargo xtask fuzz [SECONDS]` runs all of them on stable, with coverage and without sanitizers (our code has no
+//! unsafe code to sanitize); with a nightly toolchain, `cargo fuzz run tape` does the same.
 
 #[path = "../../crates/interlingua/tests/support/grammar.rs"]
 mod grammar;
@@ -15,7 +15,7 @@ use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua::tape::{Fault, Kind, Limits, TapeBuf, Val};
 
-/// The tape accepts what serde_json accepts, marks values that are values, and counts every leaf.
+/// The tape accepts the same input as serde_json, marks valid values, and counts every leaf.
 pub fn tape(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut buf = TapeBuf::default();
@@ -37,7 +37,7 @@ pub fn tape(data: &[u8]) {
     let mut seen = Seen::default();
     look(tape.root(), &mut seen);
     assert_eq!(seen.leaves, tape.leaves());
-    // A value of theirs has each name once, and no half of a pair.
+    // A serde_json value has unique names and no lone surrogates.
     if seen.twice || tape.lone_surrogate.is_some() {
         return;
     }
@@ -93,8 +93,8 @@ fn leaves(value: &serde_json::Value) -> u32 {
     }
 }
 
-/// Any chunking of an event stream gives the same events, and those that the standard describes; a document in the place
-/// of a stream is one.
+/// Any chunking of an event stream yields the same events, equal to those of the standard's algorithm; a document in
+/// place of a stream is one frame.
 pub fn sse(data: &[u8]) {
     let whole = frames(Framing::Sse, usize::MAX, [data]);
     same_in_pieces(Framing::Sse, usize::MAX, data, &whole);
@@ -110,7 +110,7 @@ pub fn sse(data: &[u8]) {
         })
         .collect();
     assert!(found == expected, "not the events of the standard");
-    // Over a limit an event comes in pieces, and nothing of it is lost.
+    // An event over the limit is split into pieces, and no byte of it is lost.
     let limited = frames(Framing::Sse, 16, [data]);
     same_in_pieces(Framing::Sse, 16, data, &limited);
     let joined: Vec<u8> = limited.iter().flat_map(|(bytes, _)| bytes).copied().collect();
@@ -120,7 +120,7 @@ pub fn sse(data: &[u8]) {
     );
 }
 
-/// The standard's algorithm, written for reading and not for speed; an event at the end needs no blank line.
+/// The standard's algorithm, written for readability instead of speed; an event at the end needs no blank line.
 fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
     let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
     let mut lines = Vec::new();
@@ -144,7 +144,7 @@ fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
     for line in lines {
         if line.is_empty() {
             if let Some(data) = data.take() {
-                // An event with an empty name is one without.
+                // An event with an empty name has no name.
                 events.push((name.take().filter(|name| !name.is_empty()), data));
             }
             name = None;
@@ -170,8 +170,8 @@ fn events(data: &[u8]) -> Vec<(Option<String>, Vec<u8>)> {
 
 const PATH: Framing = Framing::Documents(&["session", "entries"]);
 
-/// Any chunking of a document gives the same pieces; those of a sound document are its elements, with the space around
-/// them.
+/// Any chunking of a document yields the same pieces; those of a sound document are its elements, with the surrounding
+/// whitespace.
 pub fn elements(data: &[u8]) {
     let whole = frames(PATH, usize::MAX, [data]);
     same_in_pieces(PATH, usize::MAX, data, &whole);
@@ -198,10 +198,10 @@ pub fn elements(data: &[u8]) {
     assert_eq!(whole.last().map(|(_, kind)| kind), Some(&Part::Tail));
 }
 
-/// Any bytes, or a document of known words made from them ([`grammar`]), through any reader to any writer, in any
-/// pieces: no panic, every leaf has its fate, and a log comes back from its record byte for byte.
+/// Any bytes, or a document of known words generated from them ([`grammar`]), through any reader to any writer, in any
+/// chunks: no panic, every leaf has a fate, and a log is restored from its record byte for byte.
 pub fn pipe(data: &[u8]) {
-    // By the length, so that mutation of any seed reaches both.
+    // The length decides, so that mutations of any seed reach both branches.
     if data.len() % 3 == 2 { ways(&grammar::document(data)) } else { ways(data) }
 }
 
@@ -218,7 +218,7 @@ fn ways(data: &[u8]) {
             .filter_map(|&dialect| Some((dialect, dialect.role_for(from.1)?)))
             .filter(|to| (to.0.name, to.1) != (from.0.name, from.1))
             .collect();
-        // One target a run, another for inputs of another length: mutation reaches all of them.
+        // One target per run, selected by the input's length, so that mutations reach all targets.
         let Some(&to) = targets.get((data.len() + number) % targets.len().max(1)) else { continue };
         let whole = convert(from, to, data, data.len());
         let size = usize::from(*data.last().unwrap_or(&0)) % 61 + 1;
@@ -238,7 +238,7 @@ fn convert(from: (&Dialect, Role), to: (&Dialect, Role), data: &[u8], size: usiz
     (out, report)
 }
 
-/// A log that can be written comes back from its record as it was, with nothing lost and no hole left open.
+/// A log of a dialect with a writer is restored from its record, with nothing lost and no hole left unfilled.
 fn comes_back(from: (&Dialect, Role), data: &[u8]) {
     let is_written = from.0.role(from.1).is_some_and(|spec| spec.write.is_some());
     if from.0.plane != Plane::Log || from.1 != Role::Log || !is_written {
@@ -253,7 +253,7 @@ fn comes_back(from: (&Dialect, Role), data: &[u8]) {
     assert!(!holes, "{}: a hole is left open: {:?}", from.0.name, report.problems);
 }
 
-/// What kind of frame it was, owned.
+/// The kind of a frame, owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Sse(Option<String>),

@@ -1,8 +1,8 @@
-//! Documents made from the code: the dialect matrix in the README, what each dialect can say, and the command-line
-//! reference.
+//! Documents generated from the code: the dialect matrix in the README, the support tables of each dialect, and the
+//! command-line reference.
 //!
-//! Generated text stands between `<!-- name:begin -->` and `<!-- name:end -->`, or fills a whole file. Nobody edits
-//! it; `cargo xtask docs --check` fails when it is not what the code says.
+//! Generated text is between `<!-- name:begin -->` and `<!-- name:end -->`, or fills a whole file. It is not edited by
+//! hand; `cargo xtask docs --check` fails if it differs from the generated text.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -99,7 +99,7 @@ fn matrix() -> String {
     table
 }
 
-/// What a dialect can say of the model: its tables, one for all roles that share it.
+/// The support tables of a dialect, one for all roles that share it.
 fn says(dialect: &Dialect) -> String {
     let mut tables: Vec<(Vec<&str>, SaysTable)> = Vec::new();
     for spec in dialect.roles {
@@ -140,10 +140,10 @@ fn says(dialect: &Dialect) -> String {
     text
 }
 
-/// What the program says about itself, one section a command. Flags that several commands have stand once, before them.
+/// The help of the program, one section per command. Flags shared by several commands are listed once, before them.
 fn cli_reference() -> String {
     let mut command = interlingua_cli::command();
-    // Names the subcommands in full, as they are typed.
+    // Sets the full names of subcommands, as typed.
     command.build();
     let subcommands = subcommands(&command);
     let mut shared: Vec<(clap::Arg, Vec<String>)> = Vec::new();
@@ -186,7 +186,7 @@ fn cli_reference() -> String {
     text
 }
 
-/// Every command below this one that people are meant to see, also those below others.
+/// All visible commands below this command, including nested commands.
 fn subcommands(command: &clap::Command) -> Vec<clap::Command> {
     let visible = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
     let with_below = |below: &clap::Command| [vec![below.clone()], subcommands(below)].concat();
@@ -198,7 +198,7 @@ fn without_program(command: &clap::Command) -> &str {
     name.split_once(' ').map_or(name, |(_, rest)| rest)
 }
 
-/// Whether a flag is the same in two commands: it is called the same and does the same. How help is asked for is.
+/// Whether a flag is the same in two commands: same name and same effect. The help flag always is.
 fn is_same(one: &clap::Arg, other: &clap::Arg) -> bool {
     let is_help = one.get_id() == "help";
     let help = |flag: &clap::Arg| flag.get_help().map(ToString::to_string);

@@ -1,5 +1,5 @@
-//! What the code itself must hold to: each type name stands for one thing in the whole workspace, and no file grows beyond
-//! what one can read. `cargo xtask house` prints the code lines of every room and fails on the two.
+//! Rules for the code itself: each type name has one meaning in the whole workspace, and no file is too long to read.
+//! `cargo xtask house` prints the code lines of every room and fails on violations of these two rules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{TaskResult, root, say};
 
-/// A file with more code lines than this wants to be two.
+/// A file with more code lines than this should be split.
 const MOST_LINES: usize = 600;
 
 pub(crate) fn run(_: &[String]) -> TaskResult<()> {
@@ -39,13 +39,14 @@ pub(crate) fn run(_: &[String]) -> TaskResult<()> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n       ").into()) }
 }
 
-/// Lines that are neither blank nor comment, up to the tests.
+/// Lines that are neither blank nor comments, up to the tests.
 fn code_lines(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     code.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
 }
 
-/// The name of the type that a line declares. Types in a macro's braces stand one step in; associated types do not count.
+/// The name of the type that a line declares. Types in a macro's braces are indented once; associated types do not
+/// count.
 fn declared_type(line: &str) -> Option<&str> {
     let step = line.len() - line.trim_start().len();
     let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
@@ -60,7 +61,7 @@ fn declared_type(line: &str) -> Option<&str> {
     name.get(..end).filter(|name| !name.is_empty())
 }
 
-/// What is counted together: a folder of the core, a dialect, a crate.
+/// The unit of counting: a folder of the core, a dialect, a crate.
 fn room(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let depth = match parts[..] {

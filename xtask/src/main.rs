@@ -1,7 +1,7 @@
-//! The front door for development: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `house`, `record-fixtures`,
+//! The development tasks: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `house`, `record-fixtures`,
 //! `new-dialect`, `mutants`, `try`.
 //!
-//! Runs other commands and says which; everything it does can be done by hand with the command it prints.
+//! Each task prints the commands it runs, so that they can be run by hand.
 
 mod docs;
 mod house;
@@ -18,7 +18,7 @@ use std::process::{Command, ExitCode};
 
 type TaskResult<T> = Result<T, Box<dyn Error>>;
 
-/// Each task: its name, what it is for, how it runs.
+/// A task: name, description and function.
 type Task = (&'static str, &'static str, fn(&[String]) -> TaskResult<()>);
 
 const TASKS: &[Task] = &[
@@ -81,7 +81,7 @@ fn bless(_: &[String]) -> TaskResult<()> {
     docs::run(&[])
 }
 
-/// Two programs: one takes the time, the other counts allocations, which would take time itself.
+/// Two programs: one measures time, the other counts allocations, which would distort the time.
 fn bench(arguments: &[String]) -> TaskResult<()> {
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let target = root().join("target/bench");
@@ -103,8 +103,8 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
     docs::between(Path::new("docs/performance.md"), "bench", &tables)
 }
 
-/// Each target for some seconds, on stable: coverage guides it, but there are no sanitizers, which our safe code needs
-/// least. What it learns stays in `fuzz/corpus`; the fixtures are where it begins.
+/// Runs each target for some seconds, on stable: guided by coverage, without sanitizers, which safe code hardly needs.
+/// The corpus is kept in `fuzz/corpus`; the fixtures are its seeds.
 fn fuzz(arguments: &[String]) -> TaskResult<()> {
     let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
     let version = output(&mut command("rustc", ["-vV"]))?;
@@ -117,7 +117,7 @@ fn fuzz(arguments: &[String]) -> TaskResult<()> {
     for name in ["tape", "sse", "elements", "pipe"] {
         let corpus = root().join("fuzz/corpus").join(name);
         std::fs::create_dir_all(&corpus)?;
-        // Naming the host keeps the counters out of build scripts.
+        // An explicit target keeps the coverage counters out of build scripts.
         let build =
             ["run", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host, "--bin", name];
         let mut fuzz = command("cargo", build);
@@ -146,7 +146,7 @@ fn seeds() -> Vec<PathBuf> {
 
 // ---- running commands ------------------------------------------------------------------------------------------------
 
-/// The repository.
+/// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
 }
@@ -161,14 +161,14 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> TaskResult<()> {
     run(&mut command("cargo", arguments))
 }
 
-/// Runs a command and fails if it does.
+/// Runs a command and returns an error if it fails.
 fn run(command: &mut Command) -> TaskResult<()> {
     show(command);
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(format!("{status}: {command:?}").into()) }
 }
 
-/// Runs a command and returns what it wrote to its standard output.
+/// Runs a command and returns its standard output.
 fn output(command: &mut Command) -> TaskResult<String> {
     show(command);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
@@ -183,7 +183,7 @@ fn show(command: &Command) {
     say(&format!("$ {} {}", command.get_program().to_string_lossy(), words.join(" ")));
 }
 
-/// Talk goes to standard error; nobody is there to hear that it failed.
+/// Prints to standard error; a failure cannot be reported.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,10 +1,10 @@
-//! `cargo xtask mutants`: mistakes of meaning, switched into one build.
+//! `cargo xtask mutants`: tests the tests with mistakes of meaning, all in one build.
 //!
-//! A mutant is a small change after which the program means something else: a refusal that counts as a success, a cap that
-//! is one higher, a second session that takes the first one's name. `tests/mutants/*.txt` lists them (see
-//! [`list`]). The tree is copied below `target/mutants`, every mutant is written into the copy behind a switch (see
-//! [`apply`]), the tests are built once, and each mutant is switched on by the environment variable `INTERLINGUA_MUTANT`
-//! while the test binaries run, the fastest first, until one fails. The source itself never holds a mutant.
+//! A mutant is a small change that gives the program a wrong meaning: a refusal that counts as a success, a cap that is
+//! one higher, a second session that takes the first one's name. `tests/mutants/*.txt` lists them (see [`list`]). The
+//! tree is copied below `target/mutants`, every mutant is written into the copy behind a switch (see [`apply`]), the
+//! tests are built once, and each mutant is switched on by the environment variable `INTERLINGUA_MUTANT` while the test
+//! binaries run, the fastest first, until one fails. The source itself never holds a mutant.
 //!
 //! It takes a long time and is run by hand, never in CI. `docs/testing.md` has the rate.
 
@@ -22,7 +22,7 @@ use apply::Switched;
 use list::Mutant;
 use runs::{MutantVerdict, TestBinary};
 
-/// The variable that holds the name of the mutant that is on.
+/// The environment variable with the name of the active mutant.
 const SWITCH: &str = "INTERLINGUA_MUTANT";
 
 /// The crates that mutants may change, and whose tests are run.
@@ -35,16 +35,16 @@ const PACKAGES: [&str; 6] = [
     "interlingua-cli",
 ];
 
-/// What the arguments ask for.
+/// The parsed arguments.
 #[derive(Default)]
 struct MutantSelection {
-    /// Only mutants whose name or file contains one of these.
+    /// Only mutants whose name or file contains one of these texts.
     only: Vec<String>,
-    /// Only test binaries of these names.
+    /// Only test binaries with these names.
     tests: Vec<String>,
-    /// Only every so many mutants of the list, from the first.
+    /// Only every n-th mutant of the list, from the first.
     every: Option<usize>,
-    /// Only look whether each mutant finds its text.
+    /// Only check that the text of each mutant is found.
     list: bool,
 }
 
@@ -103,7 +103,7 @@ fn wanted(arguments: &[String]) -> TaskResult<MutantSelection> {
     Ok(wanted)
 }
 
-/// Whether each chosen mutant still finds its text in the source.
+/// Checks that the text of every mutant is still in the source.
 fn look(all: &[Mutant], chosen: &[&Mutant]) -> TaskResult<()> {
     let mut stale = apply::apply(all, &apply::sources(all, &root())?).refused;
     stale.retain(|name, _| chosen.iter().any(|mutant| mutant.name == *name));
@@ -114,7 +114,7 @@ fn look(all: &[Mutant], chosen: &[&Mutant]) -> TaskResult<()> {
     if stale.is_empty() { Ok(()) } else { Err("the list does not fit the source".into()) }
 }
 
-/// Writes the mutants into the copy and builds the tests, without those that do not compile.
+/// Writes the mutants into the copy and builds the tests, without mutants that do not compile.
 fn build(
     mutants: &[Mutant],
     tree: &Path,
@@ -130,12 +130,12 @@ fn build(
             mutants.iter().filter(|mutant| !refused.contains_key(&mutant.name)).cloned().collect();
         let Switched { mut files, refused: unfit, places } = apply::apply(&viable, &sources);
         refused.extend(unfit);
-        // A file whose mutants were all refused is as it was.
+        // A file whose mutants were all refused is restored.
         for (file, text) in &sources {
             files.entry(PathBuf::from(file)).or_insert_with(|| text.clone());
         }
         for (path, text) in libraries.iter().zip(&plain) {
-            // Each crate has the switch, whether it has a mutant or not.
+            // Each crate gets the switch, with or without a mutant.
             let plain = text.as_ref().map_err(ToString::to_string)?;
             let text = files.entry(path.clone()).or_insert_with(|| plain.clone());
             text.push_str(apply::SWITCH_MODULE);
@@ -168,8 +168,8 @@ fn build(
     }
 }
 
-/// Copies what git knows of, and what stands there uncommitted. Files that are the same keep their times, so a second
-/// build is short.
+/// Copies all files in git, including uncommitted changes. Unchanged files keep their times, so a second build is
+/// short.
 fn copy_tree(tree: &Path) -> TaskResult<()> {
     let known = crate::output(&mut crate::command(
         "git",
@@ -186,7 +186,7 @@ fn copy_tree(tree: &Path) -> TaskResult<()> {
     remove_others(tree, &wanted)
 }
 
-/// Removes what an earlier run copied and is no longer there.
+/// Removes files of an earlier copy that no longer exist.
 fn remove_others(folder: &Path, wanted: &BTreeSet<PathBuf>) -> TaskResult<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,9 +1,9 @@
-//! `cargo xtask new-dialect NAME`: the skeleton of a dialect, registered.
+//! `cargo xtask new-dialect NAME`: creates and registers the skeleton of a dialect.
 //!
-//! It compiles and keeps the laws on its one sample at once, so that its author changes something that works. The
-//! skeleton itself is in `templates/`, one folder a plane, with `@NAME@` where the dialect's name belongs; this file
-//! knows where things go, and writes the table of fields from the model, so that a template need not grow with it. It
-//! changes nothing that is there but the two lists of modules and the registry.
+//! The skeleton compiles and passes the laws on its sample, so that its author starts from working code. The templates
+//! are in `templates/`, one folder per plane, with `@NAME@` in place of the dialect's name. This file determines the
+//! paths and generates the table of fields from the model, so that a template need not change with the model. Of the
+//! existing files it changes only the two lists of modules and the registry.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,10 +14,10 @@ use interlingua::model::{Field, Group};
 
 use crate::{TaskResult, command, root, run as run_command, say};
 
-/// The folder of all dialects, which has the registry in its `mod.rs`.
+/// The folder of all dialects; its `mod.rs` holds the registry.
 const DIALECTS: &str = "crates/interlingua/src/dialects";
 
-/// What a log dialect consists of.
+/// The files of a log dialect.
 const LOG: &[(&str, &str)] = &[
     ("mod.rs", include_str!("../templates/log/mod.rs.in")),
     ("read.rs", include_str!("../templates/log/read.rs.in")),
@@ -28,7 +28,7 @@ const LOG: &[(&str, &str)] = &[
     ("fixtures/sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
 ];
 
-/// Writes the skeleton and says what to do next.
+/// Writes the skeleton and prints the next steps.
 pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let wanted = Wanted::parse(arguments)?;
     if Dialect::named(&wanted.name).is_some() {
@@ -43,11 +43,11 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     Ok(())
 }
 
-/// What was asked for.
+/// The parsed arguments.
 struct Wanted {
     /// `claude-code`
     name: String,
-    /// The module that its siblings are in, too.
+    /// The module of the dialect's family.
     family: String,
     files: &'static [(&'static str, &'static str)],
 }
@@ -85,7 +85,7 @@ impl Wanted {
 
 const USAGE: &str = "hint: `cargo xtask new-dialect NAME [--family FAMILY] [--plane log|wire|live]`";
 
-/// Names are small letters and digits, with `joint` between words: they become modules, folders and flags.
+/// Names consist of lower-case letters and digits, with `joint` between words: they become modules, folders and flags.
 fn check_word(word: &str, joint: char) -> TaskResult<()> {
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -102,7 +102,7 @@ fn check_word(word: &str, joint: char) -> TaskResult<()> {
     Ok(())
 }
 
-/// What no module can be called. `super` and `self` would even compile to something else.
+/// Names that a module cannot have. `super` and `self` would even compile to something else.
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
@@ -111,7 +111,7 @@ const KEYWORDS: &[&str] = &[
     "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Everything is read and made before anything is written: a failure leaves the folder as it was.
+/// Reads and generates all files before writing any, so that a failure leaves the folder unchanged.
 fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
     let Wanted { name, family, files } = wanted;
     let module = wanted.module();
@@ -140,11 +140,11 @@ fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
         fs::create_dir_all(path.parent().unwrap_or(dialects))?;
         fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     }
-    // How wide the table is depends on the names in it.
+    // The width of the table depends on the names in it.
     run_command(&mut command("rustfmt", [OsStr::new("--edition=2024"), folder.join("says.rs").as_os_str()]))
 }
 
-/// A pattern for what is known of a session, which every log that gives lines back says in those.
+/// A pattern for the session fields, which every log restores with its lines.
 fn session_facts() -> String {
     pattern(Field::ALL.iter().filter(|field| is_session_fact(**field)))
 }
@@ -154,7 +154,7 @@ fn is_session_fact(field: Field) -> bool {
     field.group() == Group::Session && word.starts_with("session/") && !word.starts_with("session/end/")
 }
 
-/// The arms of the table for all other fields, one for each thing that they are about.
+/// The table arms for all other fields, one for each group.
 fn other_fields() -> String {
     let tags = [Field::Structure, Field::Padding];
     let others: Vec<Field> = Field::ALL
@@ -177,7 +177,7 @@ fn read(path: &Path) -> TaskResult<String> {
     fs::read_to_string(path).map_err(|error| format!("`{}`: {error}", path.display()).into())
 }
 
-/// Adds `pub mod …;` to the modules of a file, which are sorted.
+/// Adds `pub mod …;` to the sorted modules of a file.
 fn add_module(text: &str, module: &str) -> TaskResult<String> {
     let name_in =
         |line: &str| Some(line.strip_prefix("pub")?.split_once("mod ")?.1.strip_suffix(';')?.to_owned());
@@ -197,7 +197,7 @@ fn register(text: &str, entry: &str) -> TaskResult<String> {
     Ok(insert(text, end.ok_or("there is no `DIALECTS` with its end")?, &format!("    {entry}")))
 }
 
-/// Puts a line before the one with that number.
+/// Inserts a line before the line with that number.
 fn insert(text: &str, at: usize, line: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.insert(at, line);
@@ -294,7 +294,7 @@ mod tests {
         ] {
             let mut cargo = command("cargo", words.split(' '));
             cargo.current_dir(&scratch).env("CARGO_TARGET_DIR", &target);
-            // What others say to others is tested where they are.
+            // Conversions between other dialects have their own tests.
             run_command(cargo.env("INTERLINGUA_ONLY", "some-agent")).expect("passes");
         }
     }

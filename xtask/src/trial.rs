@@ -1,8 +1,8 @@
-//! `cargo xtask try NAME FOLDER`: what a dialect makes of real files.
+//! `cargo xtask try NAME FOLDER`: tests a dialect with real files.
 //!
-//! Each file goes through a record and back, in memory, and must come out byte for byte as it was; what was mapped,
-//! kept, lost or odd on the way is summed over all files. It is for the author of a dialect, who has a folder of logs
-//! that no test may hold. It writes no file, and whatever stands in one, the next is tried all the same.
+//! Each file is converted to a record and back, in memory, and must be restored byte for byte; mapped, kept and lost
+//! leaves and problems are summed over all files. The task is for the author of a dialect who has a folder of private
+//! logs. It writes no file, and a failure in a file does not stop the run.
 
 mod render;
 mod tally;
@@ -26,7 +26,7 @@ use interlingua::tape::Limits;
 use crate::TaskResult;
 use tally::TrialTally;
 
-/// Tries every file and fails if one did not come back as it was.
+/// Tests every file and fails if a file is not restored.
 pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let [name, path] = arguments else {
         return Err("expected a dialect and a folder\nhint: `cargo xtask try NAME FOLDER`".into());
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
         format!("there is no dialect `{name}`\nhint: there are {}", known.join(", "))
     })?;
     let tally = match try_all(dialect, Path::new(path), &mut io::stdout().lock()) {
-        // Whoever reads along has had enough, as `head` does.
+        // The reader of stdout closed it, as `head` does.
         Err(error) if is_broken_pipe(&*error) => return Ok(()),
         tally => tally?,
     };
@@ -52,7 +52,7 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Tries the files one after the other: says at once what is off, and in the end what there was.
+/// Tests all files in sequence: prints problems of a file at once, and a summary at the end.
 fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> TaskResult<TrialTally> {
     if dialect.name == RECORD {
         return Err("`record` is what files are tried through\nhint: `interlingua check FILE`".into());
@@ -74,10 +74,10 @@ fn try_all(dialect: &'static Dialect, path: &Path, out: &mut dyn Write) -> TaskR
     Ok(tally)
 }
 
-/// What files go through.
+/// The dialect that files are converted to.
 const RECORD: &str = "record";
 
-/// The files below a folder, sorted within each folder. Links are not followed: they may lead in circles.
+/// The files below a folder, sorted within each folder. Links are not followed, because they may form a cycle.
 struct Files(Vec<FolderEntry>);
 
 enum FolderEntry {
@@ -86,7 +86,7 @@ enum FolderEntry {
 }
 
 impl Files {
-    /// A file that was named is the only one.
+    /// If the path is a file, it is the only one.
     fn below(path: &Path) -> io::Result<Self> {
         let kind = fs::metadata(path)?.file_type();
         match (kind.is_dir(), kind.is_file()) {
@@ -98,7 +98,7 @@ impl Files {
 
     fn list(&mut self, folder: &Path) -> io::Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-        // The last one is the next to be looked at.
+        // The stack is popped from its end, so the order is reversed.
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.file_name()));
         for entry in entries {
             let kind = entry.file_type()?;
@@ -113,7 +113,7 @@ impl Files {
 }
 
 impl Iterator for Files {
-    /// A file; or a folder that could not be listed, and why.
+    /// A file, or a folder that could not be listed, with the error.
     type Item = (PathBuf, io::Result<()>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -130,52 +130,52 @@ impl Iterator for Files {
     }
 }
 
-/// How a file came to be tried.
+/// How a file was selected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// Someone named it: it is read as that dialect, whatever it looks like.
+    /// Named on the command line: read as the dialect regardless of detection.
     Named,
-    /// It lies in the folder: it is read if it looks like that dialect.
+    /// Found in the folder: read only if detection finds the dialect.
     Found,
 }
 
-/// What became of one file.
+/// The result of one file.
 enum Trial {
-    /// It is something else: what it looks like.
+    /// The file is of another dialect: the result of detection.
     Skipped(String),
-    /// It could not be read, or the conversion panicked.
+    /// The file could not be read, or the conversion panicked.
     Failed(String),
-    /// It went through.
+    /// The file was converted.
     Tried(Box<Tried>),
 }
 
-/// A file that went through.
+/// A converted file.
 struct Tried {
-    /// What it looks like, if it was read as something else.
+    /// The result of detection, if it differs from the dialect.
     looks_like: Option<String>,
     bytes: u64,
     record_bytes: u64,
-    /// The books of the way to the record.
+    /// The report of the conversion to the record.
     there: Report,
-    /// The books of the way back.
+    /// The report of the conversion back.
     back: Report,
     comes_back: ComesBack,
     items: Items,
 }
 
-/// Whether the file comes back out of the record.
+/// Whether the file is restored from the record.
 enum ComesBack {
     Same,
     Differs(Difference),
-    /// The dialect has no writer yet, or files of this role are not given back byte for byte.
+    /// The dialect has no writer yet, or files of this role are not restored byte for byte.
     Uncompared,
 }
 
-/// Where a file and what came back part.
+/// The first difference between a file and the restored file.
 struct Difference {
     /// The line, from 1.
     line: u64,
-    /// The byte in it, from 0.
+    /// The byte in the line, from 0.
     byte: usize,
     was: Window,
     is: Window,
@@ -188,7 +188,7 @@ struct Items {
     reasoning: u64,
     calls: u64,
     results: u64,
-    /// By the dialect's own word.
+    /// Notices by the dialect's own word.
     notices: BTreeMap<String, u64>,
 }
 
@@ -223,19 +223,19 @@ fn try_file(dialect: &'static Dialect, path: &Path, choice: Choice) -> Trial {
     }
 }
 
-/// A file, or what it looks like if it is to be skipped.
+/// A file to test, or the result of detection for a skipped file.
 enum TriedFile {
     Read(Vec<u8>, Vec<sniff::Guess>),
     Skip(String),
 }
 
-/// Reads as much of a file as it takes to tell what it is, and the rest if it is the dialect's.
+/// Reads as much of a file as detection needs, and the rest if it is of the dialect.
 fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<TriedFile> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     let mut complete = read_more(&mut file, sniff::HEAD, &mut bytes)?;
     let mut guesses = sniff::candidates(&bytes, complete).guesses;
-    // A first document that is longer than that must be seen whole.
+    // A longer first document must be read completely.
     let like_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
     if guesses.is_empty() && !complete && like_json {
         complete = read_more(&mut file, Limits::default().bytes, &mut bytes)?;
@@ -255,7 +255,7 @@ fn open(path: &Path, dialect: &Dialect, choice: Choice) -> io::Result<TriedFile>
     Ok(TriedFile::Read(bytes, guesses))
 }
 
-/// Whether that was all.
+/// Reads up to `most` bytes; returns whether the end was reached.
 fn read_more(file: &mut File, most: usize, bytes: &mut Vec<u8>) -> io::Result<bool> {
     Ok(file.take(most as u64).read_to_end(bytes)? < most)
 }
@@ -267,7 +267,7 @@ fn try_bytes(way: (&'static Dialect, Role), bytes: &[u8], options: &Options) -> 
     let back = if compared {
         Pipe::new(record, way, options)?
     } else {
-        // Nobody writes it, but what a record must be is seen when one is read.
+        // Without a writer for the way back, the record is only read, which still validates it.
         Pipe::with_writer(record, Box::new(Watch::default()), options)?
     };
     let compare = Compare { was: bytes, same: 0, is: Vec::new() };
@@ -294,7 +294,7 @@ fn try_bytes(way: (&'static Dialect, Role), bytes: &[u8], options: &Options) -> 
     })
 }
 
-/// The record on its way back; it is nowhere held whole.
+/// Passes the record on to the way back without holding it as a whole.
 struct Through<'b> {
     bytes: u64,
     back: Pipe,
@@ -308,12 +308,12 @@ impl Output for Through<'_> {
     }
 }
 
-/// Compares what comes back with what went in.
+/// Compares the restored bytes with the original.
 struct Compare<'b> {
     was: &'b [u8],
-    /// So many bytes are the same.
+    /// The number of equal bytes.
     same: usize,
-    /// The first bytes that are not, as many as are shown.
+    /// The first different bytes, as many as are shown.
     is: Vec<u8>,
 }
 
@@ -339,7 +339,7 @@ impl Output for Compare<'_> {
 const SHOWN: usize = 64;
 
 impl Compare<'_> {
-    /// Where the two part. What came back may also be too short.
+    /// The first difference. The restored file may also be too short.
     fn difference(&self) -> Option<Difference> {
         if self.is.is_empty() && self.same == self.was.len() {
             return None;
@@ -348,7 +348,7 @@ impl Compare<'_> {
         let begin = self.same.saturating_sub(SHOWN);
         let mut is = self.was[begin..self.same].to_vec();
         is.extend_from_slice(&self.is);
-        // Two characters may have their first bytes in common.
+        // Two characters may share their first bytes.
         let mut at = self.same;
         while at > begin && (is_inside(self.was, at) || is_inside(&is, at - begin)) {
             at -= 1;
@@ -364,7 +364,7 @@ impl Compare<'_> {
     }
 }
 
-/// A writer that writes nothing and counts the items.
+/// A writer without output that counts the items.
 #[derive(Default)]
 struct Watch(Arc<Mutex<Items>>);
 
@@ -394,7 +394,7 @@ impl Writer for Watch {
     fn finish(&mut self, _: &mut Target<'_>) {}
 }
 
-/// Where the bytes of a writer that writes nothing go.
+/// An output that drops all bytes.
 struct Nowhere;
 
 impl Output for Nowhere {

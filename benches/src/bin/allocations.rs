@@ -1,7 +1,7 @@
-//! `cargo xtask bench`, second part: how often each contestant asks for memory.
+//! `cargo xtask bench`, second part: counts the allocations of each contestant.
 //!
-//! The figures do not depend on the machine. Of what goes on (a log, a stream) the middle is counted: the first pieces
-//! fill buffers that are used again.
+//! The figures do not depend on the machine. Of a log or a stream only the middle is counted, because the first pieces
+//! fill buffers that are reused.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -34,14 +34,14 @@ fn main() {
         }
     }
     for call in streams() {
-        // A thought comes first, then the text, then the call; each is long enough to be cut at both ends.
+        // Reasoning comes first, then the text, then the call; each is long enough to be cut at both ends.
         let count = call.input.events.len();
         for (what, first, last) in [
             ("a piece of a thought", 100, 400),
             ("a piece of text", count / 2, count / 2 + 500),
             ("a piece of arguments", count - 200, count - 50),
         ] {
-            // Gemini's calls come whole.
+            // Gemini's calls arrive complete.
             if what == "a piece of arguments" && call.from.0.name == "gemini" {
                 continue;
             }
@@ -64,7 +64,7 @@ fn main() {
     memory(std::env::args().any(|argument| argument == "--smoke"));
 }
 
-/// What is held at once while logs of several lengths go to a record and back, and how long a megabyte takes.
+/// The peak memory while logs of several lengths are converted to a record and back, and the time per megabyte.
 fn memory(smoke: bool) {
     let sizes: [u64; 4] = if smoke { [1, 1, 2, 2] } else { [25, 50, 100, 200] };
     println!("### Memory and length\n");
@@ -92,10 +92,10 @@ fn memory(smoke: bool) {
     println!();
 }
 
-/// One of two conversions that run side by side.
+/// One of two conversions that run alternately.
 struct Leg {
     pipe: Pipe,
-    /// What it holds now, and the most so far.
+    /// The memory held now, and the peak.
     own: i64,
     held: i64,
     seconds: f64,
@@ -118,7 +118,7 @@ impl Leg {
     }
 }
 
-/// How many seconds this thread has run: others may run beside it, for longer than it does.
+/// The CPU time of this thread in seconds, which excludes other threads.
 fn ran() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -126,11 +126,11 @@ fn ran() -> f64 {
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
 }
 
-/// A log of that many bytes to a record, and the record back to a log.
+/// Converts a log of this many bytes to a record, and the record back to a log.
 fn stream(shape: &LogShape, size: u64) -> [Leg; 2] {
     let (native, record) = (side(shape.dialect, Role::Log), side("record", Role::Log));
     let (mut there, mut back) = (Leg::new(native, record), Leg::new(record, native));
-    // What the first one writes is no memory of either.
+    // The output buffer of the first conversion is not counted as memory of either.
     let (mut text, mut out) = (Vec::new(), Vec::with_capacity(4 << 20));
     let (mut number, mut done) = (0, 0);
     while done < size {

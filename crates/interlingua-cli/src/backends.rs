@@ -1,4 +1,4 @@
-//! Backends by name: the built-in ones, and those of the user's file.
+//! Backends by name: the built-in list and the backends defined in the user's file.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use crate::error::CommandError;
 use crate::flags::BackendFlags;
 
-/// The backend that the flags name, for a target of that dialect.
+/// The backend selected by the flags, for a target of the given dialect.
 pub(crate) fn chosen(
     flags: &BackendFlags,
     dialect: &'static Dialect,
@@ -24,7 +24,7 @@ pub(crate) fn chosen(
     found.map(Some).ok_or_else(|| CommandError::UnknownBackend(name.clone(), dialect))
 }
 
-/// The backends of a user's file.
+/// The backends defined in the user's file.
 pub(crate) fn own(path: Option<&Path>) -> Result<Vec<&'static Backend>, CommandError> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let name = safe::path_name(path);
@@ -72,7 +72,7 @@ fn backend(table: &Value, wrong: &dyn Fn(String) -> CommandError) -> Result<&'st
     Backend::derived(name, about, base, &changes, &models).map_err(|error| inside(error.to_string()))
 }
 
-/// The rules of a table, but for those of its members that are none.
+/// The rules of a table; members that are not rules are skipped.
 fn rules(
     table: &Value,
     but: &[&str],

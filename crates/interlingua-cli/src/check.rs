@@ -1,4 +1,4 @@
-//! `check`: what a file is, and whether it is sound.
+//! `check`: reports the dialect of a file and whether the file is sound.
 
 use interlingua::check::CheckWriter;
 use interlingua::pipe::Pipe;
@@ -53,13 +53,13 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     })
 }
 
-/// What was found in files, told as they are done.
+/// Verdicts of all files, printed as each file is done.
 #[derive(Default)]
 struct Verdicts {
     sound: u64,
     not_sound: u64,
     unreadable: u64,
-    /// How a file that could not be read ends the run.
+    /// The exit code if a file could not be read.
     exit: Option<Exit>,
     report: Option<ReportWriter<Sink>>,
 }
@@ -85,7 +85,7 @@ impl Verdicts {
             return Ok(());
         }
         match result {
-            // Of a directory, what is not sound is what one wants to know.
+            // In a directory run, sound files are not listed unless `--verbose` is given.
             Ok(checked) if checked.is_sound() && (talk.quiet || !(named || talk.verbose)) => Ok(()),
             Ok(Checked { identity, report, .. }) => talk::text(&render::checked(name, &identity, &report)),
             Err(error) => {

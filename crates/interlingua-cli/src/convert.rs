@@ -33,7 +33,7 @@ pub(crate) type RunSummary = Summary<CommandError>;
 pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let stdin = [PathBuf::from("-")];
     let inputs = if args.inputs.is_empty() { &stdin[..] } else { &args.inputs[..] };
-    // A dash is stdout, as it is stdin.
+    // `-` as output means stdout, as `-` as input means stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     sessions::check_patterns(inputs)?;
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     Ok(if strict_failure { Exit::Failed } else { Exit::Done })
 }
 
-/// One input to a file or to stdout.
+/// Converts one input to a file or to stdout.
 fn single(
     path: &Path,
     output: Option<&Path>,
@@ -99,7 +99,8 @@ fn single(
         .role_for(identity.spec.role)
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let to = (args.target(), role);
-    // A document on stdout is one record: if its file has that name, nothing is written before it is known that it is.
+    // If stdout is a file named `.json`, the output must be a single record. It is spooled until the number of records
+    // is known.
     let is_document = output.is_none() && is_record(to.0) && outputs::stdout_is_named_json();
     let spool = is_document.then(outputs::Spool::new).transpose()?;
     let sink = match (output, &spool) {
@@ -131,7 +132,7 @@ fn single(
     account.end()
 }
 
-/// What is said if several records went to stdout.
+/// Message for several records on stdout.
 const RECORDS_FOLLOW: &str =
     "several records follow one another on stdout; `-o FILE` or `-o DIR/` writes a file for each\n";
 
@@ -139,13 +140,13 @@ fn is_record(dialect: &Dialect) -> bool {
     [record::DIALECT.name, record_v2::DIALECT.name].contains(&dialect.name)
 }
 
-/// The file of a record after the first. Only the first has the name that the user gave: no other file is replaced by
-/// something else.
+/// Opens the file for a record after the first. Only the first record gets the file name that the user gave, so an
+/// existing file of another name is kept unless its content is the same.
 pub(crate) fn further_file(path: &Path, source: Option<&Path>) -> Result<Sink, CommandError> {
     if path.exists() { Sink::again(path) } else { Sink::file(path, source) }
 }
 
-/// Many files to a directory, so many at once as asked for.
+/// Converts many files into a directory, with as many jobs as the flags ask for.
 fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Result<RunSummary, CommandError> {
     if looks_like_a_file(output) {
         return Err(CommandError::FileForSeveral(output.to_owned()));
@@ -221,7 +222,7 @@ pub(crate) struct RunAccount<'a> {
 }
 
 impl<'a> RunAccount<'a> {
-    /// Opens the report, if one is asked for. Its place has been checked.
+    /// Opens the report if the flags ask for a report. The report path has been checked already.
     pub(crate) fn begin(args: &'a Convert) -> Result<Self, CommandError> {
         let open = |_: &PathBuf| match report_file(args) {
             None => Ok(Sink::stdout()),
@@ -238,7 +239,7 @@ impl<'a> RunAccount<'a> {
     }
 
     pub(crate) fn add(&mut self, file: &Converted) {
-        // Whoever asks a model is told what to do; a log simply lost something.
+        // The loss policy applies to requests and responses, and to logs only if `--policy` is given.
         let judges = self.args.policy.is_some() || file.to.0.plane == Plane::Wire;
         self.summary.add(file, judges.then_some(&self.policy));
         if let Some(report) = &mut self.report {
@@ -263,7 +264,7 @@ impl<'a> RunAccount<'a> {
     }
 }
 
-/// Where the report is written, if that is a file, also behind stdout.
+/// The path of the report if it is a file, including a file that stdout is redirected to.
 pub(crate) fn report_place(args: &Convert) -> Option<&Path> {
     match args.report.as_deref() {
         Some(path) if path == Path::new("-") => outputs::stdout_file(),
@@ -271,48 +272,48 @@ pub(crate) fn report_place(args: &Convert) -> Option<&Path> {
     }
 }
 
-/// The file that the report goes to.
+/// The file named by `--report`, unless the report goes to stdout.
 pub(crate) fn report_file(args: &Convert) -> Option<&Path> {
     args.report.as_deref().filter(|path| *path != Path::new("-"))
 }
 
 pub(crate) fn tell(summary: &RunSummary, talk: &Talk) {
     if summary.files == 0 && summary.skipped.is_empty() && summary.failed.is_empty() {
-        // There was nothing; whoever called says so.
+        // No input was found; the caller reports the error.
         return;
     }
     talk.say(&render::summary(summary, talk.verbose));
     talk.errors(&summary.failed);
 }
 
-/// The directory for outputs. A new one stays only if something is written to it.
+/// Prepares the directory for outputs. A directory created here is removed at the end if it is still empty.
 pub(crate) fn output_directory(path: &Path, args: &Convert) -> Result<NewFolders, CommandError> {
     if path.exists() && !path.is_dir() {
         return Err(CommandError::NotADirectory(path.to_owned()));
     }
     let folders = NewFolders::default();
-    // The report is opened before the first output.
+    // The report is opened before the first output, so its directory must exist now.
     if report_file(args).is_some_and(|report| report.starts_with(path)) {
         folders.make(path)?;
     }
     Ok(folders)
 }
 
-/// Whether a path that is not there yet has the name of a file.
+/// Whether a path that does not exist yet has a file name extension.
 fn looks_like_a_file(path: &Path) -> bool {
     let ends = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     !path.exists() && !is_directory(path) && ends.is_some_and(|end| FILE_ENDS.contains(&end.as_str()))
 }
 
-/// How files end that this command writes, or that people mean to have written.
+/// Extensions of files that this command writes or that users commonly ask for.
 const FILE_ENDS: [&str; 10] = ["json", "jsonl", "ndjson", "sse", "txt", "log", "md", "html", "gz", "zst"];
 
-/// Whether the target holds what was joined as it is. A log is one session; others become logs of their own.
+/// Whether the target can hold joined sessions. A log holds one session, so joined sessions become separate logs.
 fn keeps_joined(args: &Convert) -> bool {
     args.target().plane != Plane::Log && args.target().name != record_v2::DIALECT.name
 }
 
-/// One input to a file. `told` is what another record tells of the responses in it.
+/// Converts one input to a file. `told` holds the usage of responses that the parent record already counts.
 pub(crate) fn convert_file(
     input: &InputPlace,
     output: &Path,
@@ -369,7 +370,7 @@ fn one_of_many(
     };
     let sink = open(&path)?;
     let mut next = || open(&taken.claim(output, &file.base, args.target().name, framing));
-    // The bar counts bytes on disk: those of a compressed file when it is done.
+    // The bar counts bytes on disk, so a compressed file is added as a whole when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
     let to = (args.target(), role);
@@ -399,7 +400,7 @@ fn conversion_options(
     })
 }
 
-/// Opens the file of each record after the first, where the records of an input go to files of their own.
+/// Opens the file of each record after the first, if the records of an input go to separate files.
 type NextFile<'n> = Option<&'n mut dyn FnMut() -> Result<Sink, CommandError>>;
 
 fn convert(
@@ -419,7 +420,7 @@ fn convert(
         converted.is_copy = is_copy;
         converted
     };
-    // Lines over the frame limit are not read either, and are carried over all the same.
+    // Lines over the frame limit are not parsed, but they are carried over.
     let carried = |report: &Report| {
         report.kept > 0 && report.problems.iter().any(|problem| problem.code == Code::TooLarge)
     };
@@ -440,7 +441,7 @@ fn convert(
     };
 
     if let Some(bytes) = opened.whole() {
-        // Short enough to see whether there is anything in it before a byte goes out.
+        // The input is small: convert it in memory and check the result before any byte is written.
         let mut out = Vec::new();
         pipe.push(bytes, &mut out);
         let converted = converted(pipe.finish(&mut out));
@@ -455,7 +456,7 @@ fn convert(
     let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut sink);
-        // The next bytes of a pipe may be long in coming.
+        // Input from a pipe may pause here, so flush the output first.
         sink.flush();
         bar.inc(bytes.len() as u64);
         sink.take_error()
@@ -468,8 +469,8 @@ fn convert(
     Ok(converted)
 }
 
-/// Reads an input that becomes another agent's log a first time, to see which of it still counts. An input that can be
-/// read only once has no outline.
+/// Reads the source a first time to build the outline of its history, if the target is a log of another agent. An input
+/// that can be read only once has no outline.
 fn outline(
     (opened, input): (&Opened, &InputPlace),
     from: &Identified,
@@ -495,7 +496,7 @@ fn outline(
     Ok(Some(Arc::new(first.finish())))
 }
 
-/// The time in milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 fn now() -> Option<u64> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
@@ -512,7 +513,7 @@ fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {
     let bar = ProgressBar::new(found.iter().map(|file| file.bytes).sum());
     let style =
         ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
-    // The template is a constant; should it ever be wrong, the default bar does.
+    // The template is a constant; if it is invalid, the default bar is used.
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     talk::draws(&bar);
     bar
@@ -523,6 +524,6 @@ fn is_several(path: &Path) -> bool {
 }
 
 fn is_directory(path: &Path) -> bool {
-    // A path that ends in a separator means a directory, there or yet to be made.
+    // A path that ends in a separator is a directory, even if the directory does not exist yet.
     path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
 }

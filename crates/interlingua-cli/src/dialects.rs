@@ -17,7 +17,7 @@ pub(crate) fn run(args: &Dialects) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// The lines for a dialect: as many as its roles need.
+/// The table rows of a dialect; long role lists wrap to several rows.
 fn rows(dialect: &Dialect) -> Vec<[String; 3]> {
     let roles = dialect.roles.iter().map(|RoleSpec { role, read, write, .. }| match (read, write) {
         (Some(_), None) => format!("{} (reads)", role.word()),
@@ -41,7 +41,7 @@ fn rows(dialect: &Dialect) -> Vec<[String; 3]> {
     lines.into_iter().enumerate().map(named).collect()
 }
 
-/// So many columns are left for roles in a terminal of 80.
+/// Columns left for roles in a terminal of 80 columns.
 const ROLES_WIDTH: usize = 52;
 
 fn json() -> String {

@@ -1,4 +1,4 @@
-//! What can go wrong around a conversion, as facts; the words and the way out for each, in one table.
+//! Errors around a conversion as typed facts, with one table for their messages and hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
 use interlingua_sessions::{ContentForm, SourceError, UnpackDamage, UnpackError, of_one_dialect};
 
-/// How the command ends.
+/// The exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// InputPlace could not be read.
+    /// An input could not be read.
     Unreadable,
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage,
     /// Losses under `--strict`, or a failed check.
     Failed,
@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command, or one file of many, came to nothing.
+/// Why the command, or the work on one file of many, failed.
 #[derive(Debug)]
 pub(crate) enum CommandError {
     /// An input cannot be found, opened or detected.
@@ -45,74 +45,73 @@ pub(crate) enum CommandError {
     Read(String, io::Error),
     /// A file could not be written.
     Write(PathBuf, io::Error),
-    /// stdout could not be written.
+    /// Writing to stdout failed.
     Output(io::Error),
     /// Nothing in it could be read as that dialect.
     NothingRead {
-        /// The input.
+        /// The name of the input.
         name: String,
-        /// What it was read as.
+        /// The dialect the input was parsed as.
         dialect: &'static Dialect,
-        /// What it looks like instead.
+        /// The dialect that detection finds.
         looks_like: Option<&'static Dialect>,
     },
     /// The target has no role for such a source.
     NoTargetRole(&'static Dialect, Role),
-    /// Several inputs, or a directory, and no directory to write to.
+    /// Several inputs, or a directory, without an output directory.
     NeedsDirectory,
-    /// A directory to convert, and nowhere to put what comes of it.
+    /// A directory as input, without an output directory.
     IsDirectory(String),
     /// Nobody said what to convert to.
     NoTarget,
-    /// Only records are joined.
+    /// `--join` writes records only.
     JoinsRecords(&'static Dialect),
-    /// What is joined needs a place to go to.
+    /// `--join` requires an output path.
     NeedsOutput,
-    /// So many sessions are to become one record.
+    /// `--join` found this many sessions for a single output record.
     SeveralSessions(usize),
-    /// An input becomes several records, and stdout is a file that is called one document.
+    /// An input yields several records, but stdout is a file named as a single document.
     SeveralRecords(String),
-    /// A record holds sessions that were joined, and one log is one session.
+    /// A record holds joined sessions, but one log holds one session.
     HoldsSessions(String),
-    /// Several inputs, and an output that has the name of a file.
+    /// Several inputs, but the output path is a file name.
     FileForSeveral(PathBuf),
-    /// What should be the directory for the outputs is a file.
+    /// The path of the output directory is a file.
     NotADirectory(PathBuf),
-    /// The report is one of the outputs.
+    /// The report would overwrite an output.
     OverOutput(PathBuf),
     /// What an earlier run wrote to this very directory.
     IsThere,
     /// The output exists, and is not to be made again.
     Exists(PathBuf),
-    /// The output is one of the inputs.
+    /// The output would overwrite an input.
     OverInput(PathBuf),
     /// Of all files in the directories, none was recognised.
     NothingRecognised(usize),
     /// Both the output and the report would go to stdout.
     StdoutTwice,
-    /// No dialect of that name; perhaps one of these was meant.
+    /// An unknown dialect name, with similar names.
     UnknownDialect(String, Vec<&'static str>),
-    /// No command of that name.
+    /// An unknown command name.
     UnknownCommand(String),
-    /// No backend of that name speaks that dialect.
+    /// No backend of that name supports the dialect.
     UnknownBackend(String, &'static Dialect),
-    /// A file of backends makes no sense: what.
+    /// An invalid file of backends: its name and the reason.
     Backends(String, String),
-    /// A file of prices makes no sense: what.
+    /// An invalid file of prices: its name and the reason.
     Prices(String, String),
-    /// Only sessions are counted, and this is something else.
+    /// `stats` counts sessions only, and the input is not a session.
     NoSession(String, &'static Dialect, Role),
-    /// A work order or a receipt makes no sense: what.
+    /// An invalid work order or receipt: its name and the reason.
     Order(String, String),
-    /// A work order was not carried out.
+    /// A work order was refused.
     Refused(Box<Refusal>),
-    /// What else makes no sense about the command line: what, and perhaps what was meant.
+    /// Any other invalid command line: the message and perhaps a hint.
     Usage(String, Option<String>),
 }
 
 impl CommandError {
-    /// What clap refused, in our own words where we know more than clap, and in our own form where we do not.
-    /// Nothing if clap has something to show that was asked for.
+    /// Translates an error of clap into our messages. Returns `None` if clap prints requested output, such as help.
     pub(crate) fn from_usage(error: &clap::Error) -> Option<Self> {
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return None;
@@ -143,7 +142,7 @@ impl CommandError {
         }
     }
 
-    /// clap's message on one line with names in backticks; the list of all flags stays with `--help`.
+    /// Puts clap's message on one line with names in backticks; the list of all flags is left to `--help`.
     fn restated(text: &str) -> Self {
         let quoted = |text: &str| text.replace('\'', "`");
         let what: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
@@ -197,7 +196,7 @@ impl CommandError {
         }
     }
 
-    /// Whether a directory run merely leaves such a file aside.
+    /// Whether a directory run skips a file with this error instead of failing.
     pub(crate) const fn is_skip(&self) -> bool {
         match self {
             CommandError::Source(error) => error.is_skip(),
@@ -221,7 +220,7 @@ impl Explain for CommandError {
             CommandError::Source(error) => error.message(),
             CommandError::Read(name, error) => format!("cannot read `{name}`: {}", io_reason(error)),
             CommandError::Write(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                // The first folder on the way that is not there.
+                // The first missing folder of the path.
                 let folders: Vec<_> =
                     path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
                 let missing = folders.into_iter().rev().find(|folder| !folder.exists());
@@ -460,7 +459,8 @@ impl From<SourceError> for CommandError {
 fn near_dialects(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let names = || DIALECTS.iter().map(|dialect| dialect.name);
-    // `claude` begins two names, `chat` ends one, and `codex-cli` says more than one; two letters are no word.
+    // `claude` begins two names, `chat` ends one, and `codex-cli` is longer than its dialect's name. Two letters are
+    // not a word.
     let begins =
         |of: &str, word: &str| of.split('-').any(|part| part.starts_with(word)) || of.starts_with(word);
     let shares_word = |dialect: &&str| (name.len() > 2 && begins(dialect, &name)) || begins(&name, dialect);
@@ -468,7 +468,7 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     if !with_word.is_empty() {
         return with_word;
     }
-    // One slip for every three letters.
+    // One typo for every three letters.
     let is_slip = |dialect: &&str| strsim::osa_distance(&name, dialect) <= name.len() / 3;
     names().filter(is_slip).collect()
 }

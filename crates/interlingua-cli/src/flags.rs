@@ -1,5 +1,5 @@
-//! Every command and flag, once. Help, completions, the manual page and the reference come from here; names of
-//! dialects and roles come from the registry.
+//! All commands and flags. Help, completions, the manual page and the reference are generated from this file; the names
+//! of dialects and roles come from the registry.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// How much to say on stderr: as little or as much as the flags of this command ask for.
+    /// The verbosity on stderr, from the flags of this command.
     pub(crate) fn talk(&self) -> Talk {
         let (quiet, verbose) = match self {
             Command::Convert(args) => (args.talk.quiet(), args.talk.verbose),
@@ -366,7 +366,7 @@ pub(crate) enum ReceiptCommand {
     },
 }
 
-/// Which server a request is for.
+/// The backend that a request is for.
 #[derive(Debug, Args)]
 pub(crate) struct BackendFlags {
     /// The server that a request is for, instead of the vendor of its dialect (`interlingua matrix --list-backends`)
@@ -378,7 +378,7 @@ pub(crate) struct BackendFlags {
     pub(crate) backends: Option<PathBuf>,
 }
 
-/// How much is said, by commands with something to say beside their output.
+/// The verbosity flag of commands that print messages besides their output.
 #[derive(Debug, Args)]
 pub(crate) struct QuietFlag {
     /// Say nothing but errors
@@ -386,7 +386,7 @@ pub(crate) struct QuietFlag {
     quiet: bool,
 }
 
-/// The same, for commands that may say more.
+/// The verbosity flags of commands that can print details.
 #[derive(Debug, Args)]
 pub(crate) struct TalkFlags {
     #[command(flatten)]
@@ -440,13 +440,13 @@ pub(crate) struct BulkFlags {
 
 fn dialect() -> impl TypedValueParser<Value = &'static Dialect> {
     let names = DIALECTS.iter().map(|dialect| PossibleValue::new(dialect.name).help(dialect.about));
-    // The parser before this one lets no other name through; the registry's first entry is never taken.
+    // `PossibleValuesParser` rejects every other name, so the fallback to the registry's first entry is never used.
     PossibleValuesParser::new(names).map(|name| Dialect::named(&name).unwrap_or(DIALECTS[0]))
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::word)).map(|word| {
-        // As above.
+        // `PossibleValuesParser` rejects every other word, so the fallback is never used.
         Role::ALL.into_iter().find(|role| role.word() == word).unwrap_or(Role::Log)
     })
 }
@@ -456,18 +456,18 @@ fn jobs(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected 1 to {MOST_JOBS}"))
 }
 
-/// More threads than any machine has processors are a mistake.
+/// More threads than this are a mistake on any machine.
 const MOST_JOBS: usize = 1024;
 
-/// Reads a size that fits a frame.
+/// Parses a size that fits a frame.
 fn size(text: &str) -> Result<usize, String> {
-    // Places inside a frame are 32 bits wide.
+    // Offsets inside a frame are 32 bits wide.
     let bytes = any_size(text)?;
     let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 32);
     bytes.ok_or_else(|| "expected 1 byte to 4 GiB".to_owned())
 }
 
-/// Reads `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
+/// Parses `4096`, `64k`, `64KiB`, `1G`: always in powers of 1024.
 fn any_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

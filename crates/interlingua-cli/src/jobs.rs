@@ -1,4 +1,4 @@
-//! Many inputs at once: as many threads as asked for, results in the order of the inputs.
+//! Parallel work on many inputs: a fixed number of threads, results in the order of the inputs.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use crate::flags::BulkFlags;
 
-/// How many inputs may be done before the one that is taken next: results wait for it in memory.
+/// How many later inputs may be finished before the next result in order; their results wait in memory.
 const AHEAD: usize = 256;
 
-/// Does the work for each input, so many at a time, and hands over what came of it, in order and as soon as it can be. What
-/// one thread has done is never seen by another, so nothing depends on which of them was faster.
+/// Runs `work` for each input on several threads and hands over the results in input order, as early as possible.
+/// Threads share no state, so the results do not depend on timing.
 pub(crate) fn each<T: Sync, R: Send>(
     inputs: &[T],
     flags: &BulkFlags,
@@ -32,7 +32,7 @@ pub(crate) fn each<T: Sync, R: Send>(
             scope.spawn(move || {
                 let next = || ordered.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok((number, input)) = next() {
-                    // Whoever waits for this one must not wait for ever.
+                    // A panic is sent on as a result, because the receiver waits for this number.
                     let result = catch_unwind(AssertUnwindSafe(|| work(input)));
                     if done.send((number, result)).is_err() {
                         return;
@@ -40,12 +40,12 @@ pub(crate) fn each<T: Sync, R: Send>(
                 }
             });
         }
-        // Both channels end with this closure: then nobody takes another order.
+        // Both channels close with this closure, so the threads stop.
         let (orders, finished) = (orders, finished);
         drop(done);
         let mut waiting = BTreeMap::new();
         let mut inputs_left = inputs.iter().enumerate();
-        // So many at first, and one more for each that is taken.
+        // Start with `AHEAD` inputs, then queue one more for each result.
         inputs_left.by_ref().take(AHEAD).for_each(|order| _ = orders.send(order));
         for (taken, input) in inputs.iter().enumerate() {
             let result = loop {
@@ -60,7 +60,7 @@ pub(crate) fn each<T: Sync, R: Send>(
             };
             take(input, result);
             if let Some(order) = inputs_left.next() {
-                // The threads are there as long as the channel is.
+                // The threads live as long as the channel, so sending succeeds.
                 _ = orders.send(order);
             }
         }

@@ -6,7 +6,7 @@
 //!                                                                     \-> interlingua-report -> stderr, --report
 //! ```
 //!
-//! stdout is data, stderr is talk. All prose is in `interlingua-report`, `error` and `receipts`; what is said never depends on colour.
+//! stdout is for data, stderr for messages. All prose is in `render` and `error`; no meaning depends on colour.
 
 mod backends;
 mod check;
@@ -39,7 +39,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command with these arguments, the first of which is its own name.
+/// Runs the command with these arguments. The first argument is the name of the program.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     let cli = match command().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
@@ -65,7 +65,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     match exit {
         Ok(exit) => exit.into(),
-        // Whoever reads our output has had enough, as `head` does: nothing went wrong.
+        // The reader of our stdout closed it, as `head` does: success.
         Err(error) if error.is_broken_pipe() => Exit::Done.into(),
         Err(error) => {
             Talk::error(&error);
@@ -74,13 +74,13 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// clap's own message, or ours where clap does not know the way out.
+/// Prints clap's message, or ours where ours has a better hint.
 fn usage(error: &clap::Error) -> ExitCode {
     if let Some(ours) = CommandError::from_usage(error) {
         Talk::error(&ours);
         return ours.exit().into();
     }
-    // Help and version are data and go to stdout; there is no one left to tell if that fails.
+    // Help and version go to stdout. A failure to print them cannot be reported.
     let _ = error.print();
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }

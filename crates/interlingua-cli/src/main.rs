@@ -1,4 +1,5 @@
-//! The `interlingua` command. Everything is in the library beside it, so that generators can read the definitions.
+//! The `interlingua` command. All code is in the library of this crate, so that generators can use the flag
+//! definitions.
 
 use std::process::ExitCode;
 

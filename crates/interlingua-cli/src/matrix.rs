@@ -1,4 +1,4 @@
-//! `matrix`: what each dialect says, what is lost from one to another, and what backends take.
+//! `matrix`: the fields each dialect supports, the losses from one dialect to another, and the rules of backends.
 
 use std::fmt::Write as _;
 
@@ -83,12 +83,12 @@ fn json(table: &MatrixTable) -> String {
     })
 }
 
-/// The dialects that are spoken between clients and model APIs.
+/// The dialects used between clients and model APIs.
 fn model_apis() -> Vec<&'static Dialect> {
     DIALECTS.iter().copied().filter(|dialect| dialect.role(Role::Request).is_some()).collect()
 }
 
-/// What a dialect says of a field in a role, if it writes that role.
+/// The support for a field in a role of a dialect, if the dialect writes that role.
 fn says(dialect: &Dialect, role: Role, field: Field) -> Option<Says> {
     Some((dialect.role(role)?.write.as_ref()?.says)(field))
 }
@@ -102,20 +102,20 @@ fn word(says: Says) -> &'static str {
     }
 }
 
-/// How, or why not.
+/// How the field is supported, or why it is not.
 fn detail(says: Says, format: TableFormat) -> String {
     match says {
         Says::Exactly => String::new(),
         Says::Emulated(how) | Says::Less(how) => how.to_owned(),
         Says::No(reason) => match format {
-            // Programs compare codes.
+            // JSON output holds the code of the reason, for programs to compare.
             TableFormat::Json => reason.word().to_owned(),
             TableFormat::Text | TableFormat::Markdown => why(reason).to_owned(),
         },
     }
 }
 
-/// Every field that any of them says, and how each says it, in requests and answers.
+/// Every field supported by any of the dialects, with the support of each dialect, in requests and responses.
 fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
     let head = ["feature", "in"].into_iter().chain(dialects.iter().map(|dialect| dialect.name));
     let mut rows = Vec::new();
@@ -132,8 +132,8 @@ fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
     MatrixTable { head: head.map(str::to_owned).collect(), rows }
 }
 
-/// What a conversion carries of each value that the first dialect has: between model APIs the values that arrive less well or not at
-/// all, and of sessions all of them.
+/// How well a conversion carries each field that the first dialect has. Between model APIs only fields with losses are
+/// listed, for sessions all fields.
 fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) -> MatrixTable {
     let mut rows = Vec::new();
     let readable = from.roles.iter().filter(|spec| spec.read.is_some());
@@ -155,7 +155,7 @@ fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) ->
     MatrixTable { head, rows }
 }
 
-/// Whether a table is about what is said in this role, and not about counts or lists.
+/// Whether a role holds a conversation, not token counts or model lists.
 const fn is_compared(role: Role) -> bool {
     match role {
         Role::Request | Role::Response | Role::Stream | Role::Log | Role::Live => true,
@@ -163,7 +163,7 @@ const fn is_compared(role: Role) -> bool {
     }
 }
 
-/// Fields that are about something, in the order of reports.
+/// Fields except structure and padding, in the order of reports.
 fn fields() -> impl Iterator<Item = Field> {
     let mut all: Vec<Field> = Field::ALL.to_vec();
     all.retain(|field| {
@@ -173,7 +173,7 @@ fn fields() -> impl Iterator<Item = Field> {
     all.into_iter()
 }
 
-/// What each backend takes, and of which models something else.
+/// The rules of each backend, and the models with rules of their own.
 fn backend_table(own: &[&'static Backend]) -> MatrixTable {
     let head = ["backend", "dialect", "rule", "value", "models"].map(str::to_owned).to_vec();
     let mut rows = Vec::new();

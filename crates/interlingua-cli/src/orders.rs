@@ -1,4 +1,4 @@
-//! `translate` and `receipt`: work orders carried out, and receipts checked and compared.
+//! `translate` carries out work orders; `receipt` checks and compares receipts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Where outputs go. A file takes its name only when it is complete and on disk; until then it has a random one, which goes
-//! away whatever happens. No output is ever an input, and none is more open to others than what it was made of.
+//! Output files. A file gets its name only when it is complete and on disk. Until then it has a random temporary name,
+//! and it is removed if the run fails. An output never replaces an input, and its permissions are not wider than its
+//! source's.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -19,18 +20,18 @@ use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
 
-/// The file that stdout goes to, if it is one.
+/// The file that stdout is redirected to, if any.
 pub(crate) fn stdout_file() -> Option<&'static Path> {
     regular_file("/dev/stdout")
 }
 
-/// Whether stdout goes to a file whose name says that it is one JSON document.
+/// Whether stdout is redirected to a file with the extension of a single JSON document.
 pub(crate) fn stdout_is_named_json() -> bool {
     let file = stdout_file().and_then(|path| fs::canonicalize(path).ok());
     file.is_some_and(|file| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")))
 }
 
-/// The name of a further file for one that was named: `out-2.json`.
+/// The name of a further file next to the named file: `out-2.json`.
 pub(crate) fn further(path: &Path, number: usize) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{number}"));
@@ -41,7 +42,7 @@ pub(crate) fn further(path: &Path, number: usize) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What is to go to stdout, once it is known whether it may.
+/// Output for stdout, held back until it may be printed.
 pub(crate) struct Spool(PrivateFolder);
 
 impl Spool {
@@ -58,7 +59,7 @@ impl Spool {
         Sink::file(&self.path(), None)
     }
 
-    /// Passes everything on to stdout.
+    /// Copies the content to stdout.
     pub(crate) fn pass_on(self) -> Result<(), CommandError> {
         let path = self.path();
         let failed = |error| CommandError::Read(safe::path_name(&path), error);
@@ -81,8 +82,8 @@ impl Spool {
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     paths: Mutex<HashSet<FilePlace>>,
-    /// The names that outputs have if nothing stands in their way. A number added to a name makes none of them, so that
-    /// names do not depend on who comes first.
+    /// The preferred names of all outputs. A name with an added number never equals a preferred name, so names do not
+    /// depend on the order of work.
     bases: HashSet<PathBuf>,
 }
 
@@ -93,7 +94,7 @@ impl Taken {
         Self { paths: Mutex::new(inputs.chain(report.map(FilePlace::of)).collect()), bases: bases.collect() }
     }
 
-    /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that is taken.
+    /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that path is taken.
     pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
         let extension = extension(framing);
         let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +108,8 @@ impl Taken {
             let is_free = number == 1 || !self.bases.contains(Path::new(&name));
             name.push(format!(".{dialect}.{extension}"));
             let path = dir.join(name);
-            // The place of an output changes once it is there, or its directory; the name does not.
+            // The `FilePlace` of an output changes once the file or its directory exists, so the plain path is stored
+            // as well.
             let name = FilePlace::Named(path.clone());
             if is_free && !taken.contains(&name) && taken.insert(FilePlace::of(&path)) {
                 taken.insert(name);
@@ -118,7 +120,7 @@ impl Taken {
     }
 }
 
-/// The same path, with a last name that leaves room for what is added to it.
+/// The path with its last component shortened, to leave room for the added suffixes.
 fn of_usual_length(base: &Path) -> PathBuf {
     match base.file_name().map(OsStr::to_string_lossy) {
         Some(name) if name.len() > LONGEST_NAME => {
@@ -129,15 +131,15 @@ fn of_usual_length(base: &Path) -> PathBuf {
     }
 }
 
-/// Names of files have at most 255 bytes; an output adds a number, its dialect and its extension.
+/// File names have at most 255 bytes; an output adds a number, its dialect and its extension.
 const LONGEST_NAME: usize = 200;
 
-/// Directories made for outputs. Those that stay empty are removed at the end.
+/// Directories created for outputs. Empty ones are removed at the end.
 #[derive(Debug, Default)]
 pub(crate) struct NewFolders(Mutex<Vec<PathBuf>>);
 
 impl NewFolders {
-    /// Makes a directory, and those above it that are missing.
+    /// Creates a directory and its missing parents.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), CommandError> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
@@ -150,13 +152,13 @@ impl NewFolders {
 impl Drop for NewFolders {
     fn drop(&mut self) {
         for folder in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev() {
-            // A directory with something in it stays.
+            // Removing a directory that is not empty fails, and the directory stays.
             let _ = fs::remove_dir(folder);
         }
     }
 }
 
-/// How a file ends that is cut this way.
+/// The file name extension for a framing.
 pub(crate) const fn extension(framing: Framing) -> &'static str {
     match framing {
         Framing::Lines | Framing::LinesOrDocuments(..) => "jsonl",
@@ -165,19 +167,19 @@ pub(crate) const fn extension(framing: Framing) -> &'static str {
     }
 }
 
-/// Where a conversion writes to. Large slices go straight through; the core has gathered small ones already.
+/// The output of a conversion. Writes are not buffered here, because the core already collects small pieces.
 pub(crate) struct Sink {
     target: OutputPlace,
     failed: Option<io::Error>,
-    /// The last line has no end yet.
+    /// The last line has no line break yet.
     open_line: bool,
-    /// Makes data harmless that goes to a terminal.
+    /// Escapes control characters in data for a terminal.
     screen: Option<DataScreen>,
 }
 
 enum OutputPlace {
     Stdout(io::StdoutLock<'static>),
-    /// A device, a pipe or a file that is open already.
+    /// A device, a pipe or an already open file.
     Device(PathBuf, File),
     Temporary(Unfinished),
 }
@@ -189,25 +191,25 @@ impl Sink {
         Self { target, failed: None, open_line: false, screen }
     }
 
-    /// Stdout for text that is harmless already, with our own colours.
+    /// Stdout for text that is already safe and may hold our colours.
     #[expect(clippy::disallowed_methods, reason = "this is where data goes to")]
     pub(crate) fn stdout() -> Self {
         Self::new(OutputPlace::Stdout(io::stdout().lock()))
     }
 
-    /// Stdout for data: as it is, but for a terminal, which it may not steer.
+    /// Stdout for data: unchanged, except that control characters are escaped on a terminal.
     pub(crate) fn stdout_for_data() -> Self {
         let stdout = Self::stdout();
         let is_terminal = matches!(&stdout.target, OutputPlace::Stdout(stdout) if stdout.is_terminal());
         Self { screen: is_terminal.then(DataScreen::default), ..stdout }
     }
 
-    /// A file made of that input. A file that is replaced keeps its permissions; a new one has those of the input. A link
-    /// stays one: what it leads to is written.
+    /// A file derived from the source. A replaced file keeps its permissions; a new file gets those of the source. A
+    /// link is kept, and its target is written.
     pub(crate) fn file(path: &Path, source: Option<&Path>) -> Result<Self, CommandError> {
         let failed = |error| CommandError::Write(path.to_owned(), error);
         let Some(path) = &followed(path).map_err(failed)? else {
-            // What stands in it already stays.
+            // Existing content of the device stays.
             let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
             return Ok(Self::new(OutputPlace::Device(path.to_owned(), file)));
         };
@@ -227,7 +229,7 @@ impl Sink {
         Ok(Self::new(target))
     }
 
-    /// A file of which nobody knows whether it is for others: it holds pieces of many inputs.
+    /// A file that, if it is new, only the user can read, because it holds pieces of many inputs.
     pub(crate) fn private(path: &Path) -> Result<Self, CommandError> {
         let mut sink = Self::file(path, None)?;
         #[cfg(unix)]
@@ -238,8 +240,8 @@ impl Sink {
         Ok(sink)
     }
 
-    /// A file that an earlier run made of the same input: it stays if it is what would be written, and is not replaced if it
-    /// is something else.
+    /// A file that an earlier run made of the same input: it is kept if the new content is equal, and never replaced if
+    /// the content differs.
     pub(crate) fn again(path: &Path) -> Result<Self, CommandError> {
         let mut sink = Self::file(path, None)?;
         if let OutputPlace::Temporary(unfinished) = &mut sink.target {
@@ -248,14 +250,14 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Passes on to stdout what is written so far. Files are passed on at the end.
+    /// Flushes stdout. Files are flushed at the end.
     pub(crate) fn flush(&mut self) {
         if let (OutputPlace::Stdout(stdout), None) = (&mut self.target, &self.failed) {
             self.failed = stdout.flush().err();
         }
     }
 
-    /// The first error, once.
+    /// Returns the first error, once.
     pub(crate) fn take_error(&mut self) -> Result<(), CommandError> {
         match self.failed.take() {
             None => Ok(()),
@@ -267,8 +269,8 @@ impl Sink {
         }
     }
 
-    /// Everything is written, and it is several records: the first takes the name of the file, and each of the others goes to
-    /// the file that `next` opens. A device and stdout have the records one after the other.
+    /// Finishes an output that holds several records: the first record gets the name of the file, and each further
+    /// record goes to a file opened by `next`. A device or stdout holds all records in sequence.
     pub(crate) fn finish_apart(
         mut self,
         next: &mut dyn FnMut() -> Result<Sink, CommandError>,
@@ -296,7 +298,7 @@ impl Sink {
         files.current?.finish()
     }
 
-    /// Everything is written: gives the file its name.
+    /// Finishes the output and gives the file its name.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         if let Some(screen) = &mut self.screen {
             let end = screen.finish();
@@ -305,7 +307,7 @@ impl Sink {
         if self.failed.is_none() {
             self.failed = match &mut self.target {
                 OutputPlace::Stdout(stdout) => {
-                    // The prompt of a terminal begins a line of its own.
+                    // The prompt of a terminal starts on a new line.
                     let end: &[u8] = if self.open_line && stdout.is_terminal() { b"\n" } else { b"" };
                     stdout.write_all(end).and_then(|()| stdout.flush()).err()
                 }
@@ -317,9 +319,9 @@ impl Sink {
     }
 }
 
-/// Writes each record of a file to a file of its own.
+/// Writes each record of a file to a separate file.
 struct RecordFiles<'n> {
-    /// The file of the record at hand, or the first error.
+    /// The file of the current record, or the first error.
     current: Result<Sink, CommandError>,
     begun: bool,
     next: &'n mut dyn FnMut() -> Result<Sink, CommandError>,
@@ -359,7 +361,7 @@ impl Output for Sink {
 }
 
 impl Sink {
-    /// Passes bytes on as they are.
+    /// Writes bytes unchanged.
     fn pass(&mut self, bytes: &[u8]) {
         let written = match &mut self.target {
             OutputPlace::Stdout(stdout) => stdout.write_all(bytes),
@@ -370,21 +372,21 @@ impl Sink {
     }
 }
 
-/// Writes a small file made of that input whole, or not at all.
+/// Writes a small file derived from the source, completely or not at all.
 pub(crate) fn write_file(path: &Path, source: Option<&Path>, bytes: &[u8]) -> Result<(), CommandError> {
     let mut sink = Sink::file(path, source)?;
     sink.write(bytes);
     sink.finish()
 }
 
-/// A file that has not got its name yet.
+/// A file that still has its temporary name.
 struct Unfinished {
-    /// Its number among those that are open; it goes away when the file has its name.
+    /// Its key in `OpenFiles`; removed once the file has its final name.
     number: u64,
     file: Option<NamedTempFile>,
     target: PathBuf,
     permissions: Option<Permissions>,
-    /// It may only take a name that a file with the same content has.
+    /// The file may only replace a file with the same content.
     only_if_same: bool,
 }
 
@@ -396,7 +398,7 @@ impl Unfinished {
         builder.prefix(TEMPORARY_BEGIN).suffix(TEMPORARY_END);
         #[cfg(unix)]
         if permissions.is_none() {
-            // What it was made of has no permissions: the user's own settings hold.
+            // Without a source file, the user's umask decides the permissions.
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
         let (number, file) = open_files().begin(|| builder.tempfile_in(parent), NamedTempFile::path)?;
@@ -421,7 +423,7 @@ impl Unfinished {
             file.as_file().set_permissions(permissions)?;
         }
         file.as_file().sync_all()?;
-        // Nobody takes the file away between its two names.
+        // Hold the lock during the rename, so that `abandon` cannot remove the file.
         let open = open_files();
         let mut paths = open.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let renamed = file.persist(&self.target);
@@ -471,7 +473,7 @@ fn permissions_like(source: &Path, target: &Path) -> Option<Permissions> {
         })
     };
     let source = fs::canonicalize(source).unwrap_or_else(|_| source.to_owned());
-    // Where it cannot be seen who may come there, nobody but the owner can come to a source, and everybody to a target.
+    // If the folder permissions cannot be read, treat the source as private and the target as public.
     let closed = closed_to(&source).unwrap_or(0o077) & !closed_to(target).unwrap_or(0);
     Some(Permissions::from_mode(meta.permissions().mode() & 0o666 & !closed))
 }
@@ -481,16 +483,16 @@ fn permissions_like(source: &Path, _: &Path) -> Option<Permissions> {
     fs::metadata(source).ok().filter(fs::Metadata::is_file).map(|meta| meta.permissions())
 }
 
-/// Files that have not got their names, for whoever stops the command.
+/// Temporary files and folders, to be removed when the command is stopped.
 pub(crate) struct OpenFiles {
     paths: Mutex<HashMap<u64, PathBuf>>,
     next: AtomicU64,
     done: AtomicUsize,
-    /// How many files there will be, if there are several.
+    /// The expected number of outputs, if there are several.
     expected: AtomicUsize,
 }
 
-/// The files of this run.
+/// The temporary files of this run.
 pub(crate) fn open_files() -> &'static OpenFiles {
     static OPEN: std::sync::OnceLock<OpenFiles> = std::sync::OnceLock::new();
     OPEN.get_or_init(|| OpenFiles {
@@ -502,7 +504,7 @@ pub(crate) fn open_files() -> &'static OpenFiles {
 }
 
 impl OpenFiles {
-    /// Makes a file that is known from its first moment on, so that it never stays behind.
+    /// Creates a file or a folder and registers it under the lock, so that it never stays behind.
     fn begin<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -515,26 +517,26 @@ impl OpenFiles {
         Ok((number, new))
     }
 
-    /// So many files will be written.
+    /// Sets the expected number of outputs.
     pub(crate) fn expect(&self, files: usize) {
         self.expected.store(files, Ordering::Relaxed);
     }
 
-    /// Removes what is not complete, for good: no file gets its name after this. Returns how many files do have theirs, and
-    /// of how many.
+    /// Removes all temporary files and blocks further renames. Returns the number of finished files and the number of
+    /// expected files.
     pub(crate) fn abandon(&self) -> (usize, usize) {
         let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         for path in paths.values() {
-            // Nobody is left to be told.
+            // A failed removal cannot be reported any more.
             let _ = fs::remove_file(path);
         }
-        // The lock is never given back: the process is about to end.
+        // The lock is never released, because the process is about to end.
         std::mem::forget(paths);
         (self.done.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed))
     }
 }
 
-/// Refuses to write over what is read, or twice to one place, before anything is opened.
+/// Rejects an output that would overwrite an input or another output, before any file is opened.
 pub(crate) fn check_places(written: &[&Path], read: &[&Path]) -> Result<(), CommandError> {
     let read: HashSet<FilePlace> = read.iter().map(|path| FilePlace::of(path)).collect();
     let mut taken = HashSet::new();

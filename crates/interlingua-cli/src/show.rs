@@ -1,4 +1,4 @@
-//! `show`: a session as people read it, in the terminal, as Markdown or as one HTML page.
+//! `show`: a session in readable form, in the terminal, as Markdown or as one HTML page.
 
 mod pager;
 
@@ -22,7 +22,7 @@ use pager::Pager;
 #[expect(clippy::disallowed_methods, reason = "only asks whether stdout is a terminal")]
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
     let input = InputPlace::of(&args.file);
-    // A dash is stdout, as it is stdin.
+    // `-` as output means stdout, as `-` as input means stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     outputs::check_places(output.as_slice(), input.path().as_slice())?;
     let name = input.name();
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
         Some(path) => Sink::file(path, input.path())?,
     };
     let mut buffer = io::BufWriter::with_capacity(BUFFER, SinkWriter(sink));
-    // A sink remembers what went wrong, and tells it at the end.
+    // A sink stores its first error and returns it at the end.
     let written = if is_text {
         form.write(&story, &look, &mut ScreenWriter(&mut buffer)).and_then(|()| buffer.flush())
     } else {
@@ -91,7 +91,7 @@ fn shown(name: &str, identity: &Identified, output: &Path, form: &str) -> String
     )
 }
 
-/// The form that a flag names, or else the extension of the output.
+/// The form named by a flag, or else by the extension of the output.
 fn asked_form(args: &ShowSession, output: Option<&Path>) -> StoryForm {
     let extension = output.and_then(Path::extension).map(|end| end.to_string_lossy().to_lowercase());
     match (args.markdown, args.html, extension.as_deref()) {
@@ -102,16 +102,16 @@ fn asked_form(args: &ShowSession, output: Option<&Path>) -> StoryForm {
     }
 }
 
-/// The width where none is known.
+/// The default width.
 const WIDTH: usize = 100;
-/// The height where none is known.
+/// The default height.
 const HEIGHT: usize = 24;
-/// Narrower than this, words no longer fit.
+/// The smallest width at which words still fit.
 const NARROWEST: usize = 20;
-/// How much is written at a time.
+/// The size of the write buffer.
 const BUFFER: usize = 64 << 10;
 
-/// A sink for those who write text.
+/// Implements `Write` for a sink.
 struct SinkWriter(Sink);
 
 impl Write for SinkWriter {

@@ -1,4 +1,5 @@
-//! What happens when someone stops the command: what is not complete goes away, what is complete stays, and a line says so.
+//! Signal handling: when the command is stopped, temporary files are removed, complete files stay, and a message is
+//! printed.
 
 #[cfg(unix)]
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use interlingua_report::render::{number, plural};
 use crate::outputs::open_files;
 use crate::talk::{self, Talk};
 
-/// Listens for those who want the command to end, for as long as it runs.
+/// Starts a thread that waits for termination signals for as long as the command runs.
 #[cfg(unix)]
 #[expect(
     clippy::exit,
@@ -21,22 +22,22 @@ pub(crate) fn listen(quiet: bool) {
     use signal_hook::iterator::Signals;
 
     let ignored = ignored_signals();
-    // With a handler, a file over the limit of the shell (`ulimit -f`) is an error of that write, and ends as any other does.
-    // Without the handler the command is killed; then there is nothing more to do here.
+    // With a handler, exceeding the file size limit of the shell (`ulimit -f`) is an ordinary write error. If the
+    // handler cannot be registered, the signal kills the command.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let heard = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
         .into_iter()
         .filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let Ok(mut signals) = Signals::new(heard) else { return };
     let listener = std::thread::Builder::new().name("stop".to_owned());
-    // Without the thread the command ends as any other would.
+    // If the thread cannot be started, signals have their default effect.
     let _ = listener.spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let (done, expected) = open_files().abandon();
             interlingua_sessions::remove_private_folders();
             talk::clear_bar();
             Talk::new(quiet, false).say(&stopped(done, expected));
-            // As a shell says it of a program that a signal has ended.
+            // The exit code that shells report for a program ended by a signal.
             std::process::exit(128 + signal);
         }
     });

@@ -1,4 +1,4 @@
-//! The one place that writes to the terminal. Colours vanish by themselves where they are not wanted.
+//! The only module that writes to the terminal. Colours are removed automatically where they are not supported.
 
 #![expect(clippy::disallowed_methods, reason = "this is the place that writes text for people")]
 
@@ -12,7 +12,7 @@ use interlingua_report::{render, safe};
 use crate::error::{CommandError, Exit};
 use crate::outputs::Sink;
 
-/// What is said on stderr.
+/// The verbosity of messages on stderr.
 pub(crate) struct Talk {
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
@@ -23,57 +23,56 @@ impl Talk {
         Self { quiet, verbose }
     }
 
-    /// Says something, unless asked to be quiet.
+    /// Prints a message, unless `--quiet` is given.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
             Self::print(text);
         }
     }
 
-    /// Prints why the command fails, also when asked to be quiet.
+    /// Prints the reason of a failure, also with `--quiet`.
     pub(crate) fn always(text: &str) {
         Self::print(text);
     }
 
-    /// Says what went wrong, always.
+    /// Prints an error, also with `--quiet`.
     pub(crate) fn error(error: &CommandError) {
         Self::print(&render::error(error));
     }
 
-    /// Says what went wrong with some of many files, always: the first, or all for whoever wants to know everything or
-    /// nothing else.
+    /// Prints the errors of failed files, also with `--quiet`: the first few, or all with `--verbose` or `--quiet`.
     pub(crate) fn errors(&self, files: &[(String, CommandError)]) {
         Self::print(&render::failed(files, self.verbose || self.quiet));
     }
 
-    /// Whether someone is watching a progress bar.
+    /// Whether a progress bar is visible to a user.
     pub(crate) fn is_watched(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
 
     fn print(text: &str) {
-        // If stderr is gone there is no one to tell.
+        // If stderr is closed, the message cannot be reported.
         let _ = anstream::stderr().lock().write_all(safe::screen(text).as_bytes());
     }
 }
 
-/// The bar on the terminal, for whoever stops the command.
+/// The progress bar on the terminal, to be cleared when the command is stopped.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// A bar is about to be drawn.
+/// Registers a progress bar that is about to be drawn.
 pub(crate) fn draws(bar: &ProgressBar) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
 }
 
-/// Takes the bar off the terminal for good, whoever still counts on it.
+/// Removes the progress bar from the terminal for good, even if threads still update it.
 pub(crate) fn clear_bar() {
     if let Some(bar) = BAR.lock().unwrap_or_else(PoisonError::into_inner).take() {
         bar.finish_and_clear();
     }
 }
 
-/// Prints data to stdout, as it is; a terminal gets data that does not steer it, and the last line is ended, so that the
-/// prompt has a line of its own.
+/// Prints data to stdout unchanged. On a terminal, control characters are escaped and the last line is ended, so that
+/// the prompt starts on a new line.
 pub(crate) fn data(bytes: &[u8]) -> Result<Exit, CommandError> {
     let mut sink = Sink::stdout_for_data();
     Output::write(&mut sink, bytes);

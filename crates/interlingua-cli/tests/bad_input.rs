@@ -1,4 +1,4 @@
-//! Bad input: a clear message with its place and the way out, the good lines converted, the bad bytes kept.
+//! Bad input: the message has a position and a hint, good lines are converted, and bad bytes are kept.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -13,7 +13,7 @@ const LAST: &str = r#"{"type":"assistant","uuid":"b","parentUuid":"a","sessionId
 const READING: &str = "reading x.jsonl as claude-code (log), detected by \
     lines with `uuid`, `parentUuid` or `sessionId` beside `type`\n";
 
-/// A log with this line in the middle converts, says so much and no more, and comes back as it was.
+/// Converts a log with this line in the middle, compares the messages, and checks that the log is restored.
 #[track_caller]
 fn survives(test: &str, middle: &[u8], strict: i32, said: &str) {
     let log = [FIRST.as_bytes(), middle, b"\n", LAST.as_bytes()].concat();
@@ -197,7 +197,7 @@ problems, kept as they are:
     );
 }
 
-/// A record embeds lines: what may be read in a log must be readable in the record made of it.
+/// A record embeds lines: a line that is accepted in a log must be readable in the record made of it.
 #[test]
 fn the_deepest_line_that_is_read_comes_back_from_its_record() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
@@ -261,7 +261,7 @@ problems, kept as they are:
 "#;
     let log = [FIRST, &oversized, "\n", LAST].concat();
     comes_back("over_the_limit", log.as_bytes(), " --max-frame 512", 3, said);
-    // Also when it is the last line and has no newline.
+    // The same for a last line without a newline.
     let said =
         said.replace("24 leaves: 14 mapped, 10", "15 leaves: 6 mapped, 9").replace("2 messages", "1 message");
     comes_back(
@@ -273,7 +273,7 @@ problems, kept as they are:
     );
 }
 
-/// A damaged line longer than what one entry of a record carries.
+/// A damaged line longer than the limit of one record entry.
 #[test]
 fn megabytes_of_damage_come_back() {
     let mut log = FIRST.as_bytes().to_vec();
@@ -289,7 +289,7 @@ fn megabytes_of_damage_come_back() {
     assert!(back.stdout == log);
 }
 
-/// Longer than what is usually looked at to tell the dialect.
+/// The line is longer than the usual sample for detection.
 #[test]
 fn a_first_line_of_megabytes_is_recognised() {
     let log = FIRST.replace("hi", &"hi".repeat(5 << 20));

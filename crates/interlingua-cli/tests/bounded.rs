@@ -1,4 +1,4 @@
-//! Output is in proportion to input, whatever the input is, and so is memory.
+//! Output and memory are proportional to the input, whatever the input is.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -14,12 +14,12 @@ const MESSAGE: &str = concat!(
     "\n"
 );
 
-/// A log of so many bytes: a message, then one tiny line again and again.
+/// A log of about this many bytes: a message, then one tiny line repeated.
 fn log(line: &str, bytes: usize) -> String {
     MESSAGE.to_owned() + &line.repeat(bytes / line.len())
 }
 
-/// Runs the command with 300 MB of addresses, of which threads take most, whatever they use.
+/// Runs the command with 300 MB of address space, most of which is reserved for threads.
 fn run(dir: &Dir, args: &str) -> String {
     let script = format!("ulimit -v 300000; exec '{}' {args}", env!("CARGO_BIN_EXE_interlingua"));
     let ran =
@@ -29,15 +29,15 @@ fn run(dir: &Dir, args: &str) -> String {
     said
 }
 
-/// Converts such a log to records, to universal events and to other logs. A record may have so many hundredths of its
-/// bytes, and give every one of them back.
+/// Converts a log to records, to universal events and to other logs. A record may have at most `most_of_record`
+/// hundredths of the input's bytes, and must restore all of them.
 fn holds(name: &str, line: &str, bytes: usize, most_of_record: usize) {
     let dir = Dir::new(&format!("bounded_{name}"));
     let source = log(line, bytes);
     dir.write("in.jsonl", &source);
     let targets = [
         ("record", most_of_record),
-        // What has no place is reported, and not written.
+        // Lines without a counterpart in the target are reported and not written.
         ("universal", 1),
         ("record-v2", most_of_record),
         ("universal --raw", 2 * most_of_record),
@@ -45,7 +45,7 @@ fn holds(name: &str, line: &str, bytes: usize, most_of_record: usize) {
         ("pi", 1),
         ("gemini-cli", 1),
     ];
-    // A large one shows what a small one cannot only once.
+    // The first two targets suffice for a large input.
     let targets = if bytes > 1_000_000 { &targets[..2] } else { &targets };
     for &(target, most) in targets {
         let said = run(&dir, &format!("convert in.jsonl --from claude-code --to {target} -o out"));

@@ -1,4 +1,4 @@
-//! Bulk input: compressed files, directories, patterns, several at once.
+//! Bulk input: compressed files, directories, patterns, and parallel jobs.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -26,13 +26,13 @@ fn zstd(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     compress_to_vec(bytes.as_ref(), CompressionLevel::Fastest)
 }
 
-/// A frame that readers skip.
+/// A zstd frame that decoders skip.
 fn skippable(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("short");
     [&[0x53, 0x2a, 0x4d, 0x18], &length.to_le_bytes()[..], bytes].concat()
 }
 
-/// A log that does not fit into what is read at first, and does not compress to nothing.
+/// A log that is larger than the first read and does not compress to almost nothing.
 fn long_log() -> String {
     let mut log = LOG.to_owned();
     let mut state = 1_u64;
@@ -50,7 +50,7 @@ fn compressed_input_is_told_by_its_bytes_and_named_as_its_content() {
     dir.write("in/plain.jsonl", &log)
         .write("in/a.jsonl.gz", gzip(&log))
         .write("in/b.jsonl.ZST", zstd(&log))
-        // The name says nothing, or something wrong.
+        // The extension is missing or wrong.
         .write("in/c.jsonl", gzip(&log))
         .write("in/d.jsonl.gz", &log)
         .write("in/e", zstd(&log));
@@ -60,7 +60,7 @@ fn compressed_input_is_told_by_its_bytes_and_named_as_its_content() {
     for name in ["a", "b", "c", "d", "e"] {
         assert!(dir.read(&format!("out/{name}.record.json")) == plain, "{name}");
     }
-    // Beside the file it was made of, it keeps as much of its name as it needs.
+    // Next to files with the same stem, an output keeps the extension in its name.
     dir.write("in/a.jsonl", &log).write("in/a.json", &log);
     dir.run("convert in --to record -o more -q").expect(0, "");
     let names: Vec<String> = dir.files().into_iter().filter(|file| file.starts_with("more/a")).collect();
@@ -119,7 +119,8 @@ fn damaged_packing_says_where_and_leaves_nothing_half_written() {
                 assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
             }
         }
-        // Every other byte changed somewhere: an error or what was said, never a panic and never silence.
+        // Flip bits at many positions: each run ends with an error or with the unchanged content, never with a panic or
+        // silence.
         for at in (4..whole.len()).step_by(whole.len() / 60) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
@@ -127,7 +128,7 @@ fn damaged_packing_says_where_and_leaves_nothing_half_written() {
             let ran = dir.run(&format!("convert -q {name} --to record -o out.json"));
             match ran.code {
                 Some(1) => assert!(ran.stderr.contains(&format!("its {word} data ")), "{at}: {}", ran.stderr),
-                // The time and the system in gzip's head are free to change.
+                // The time and the operating system in gzip's header may change.
                 Some(0) => assert!(at < 10, "{at}"),
                 other => panic!("{at}: {other:?} {}", ran.stderr),
             }
@@ -155,7 +156,7 @@ fn damaged_packing_says_where_and_leaves_nothing_half_written() {
          corrupt gzip stream does not have a matching checksum\n\
          hint: `gzip -t` tests it; `gzip -dc` shows what is left of it\n",
     );
-    // In a directory, the others go on.
+    // In a directory, the remaining files are still converted.
     dir.write("in/a.jsonl", LOG).write("in/b.gz", &gzip(LOG)[..60]).write("in/c.jsonl", LOG);
     dir.run("convert in --to record -o out").expect(
         1,
@@ -167,7 +168,7 @@ hint: it was probably copied or written only in part; `gzip -t` tests another co
     );
 }
 
-/// What unpacks to a thousand times its size does so a piece at a time.
+/// Input that unpacks to a thousand times its size is unpacked chunk by chunk.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_bomb_takes_no_memory() {
@@ -217,7 +218,7 @@ skipped logs/2026/notes.txt: no dialect recognises it
 converted 2 files, skipped 1; 12 leaves: 10 mapped, 2 kept, 0 lost
 ",
     );
-    // A directory that matches is walked, and nothing is read twice.
+    // A matching directory is walked, and no file is read twice.
     dir.run("convert logs/** logs/*.jsonl logs/a.jsonl --to record -o three -q").expect(0, "");
     let outputs: Vec<String> = dir.files().into_iter().filter(|file| file.contains(".record.")).collect();
     assert_eq!(
@@ -236,7 +237,7 @@ converted 2 files, skipped 1; 12 leaves: 10 mapped, 2 kept, 0 lost
     let names: Vec<&str> =
         ran.stdout().lines().filter_map(|line| line.split_once(": claude")).map(|(name, _)| name).collect();
     assert_eq!(names, ["logs/2026/b.jsonl", "logs/2026/c.jsonl.gz", "logs/a.jsonl"]);
-    // A file that is there is no pattern, whatever its name.
+    // An existing file is not treated as a pattern, whatever its name.
     assert_eq!(dir.run("check odd[1].jsonl").code, Some(0));
 
     let hint = "hint: `*` and `?` stay within a name, `**` goes through directories, `[ab]` is one of them\n";
@@ -277,7 +278,7 @@ fn a_directory_is_checked_as_a_whole() {
 fn the_report_does_not_depend_on_how_many_work_on_it() {
     let dir = Dir::new("jobs");
     for number in 0..40 {
-        // Long and short ones, sound and damaged ones, so that they overtake each other.
+        // Long and short files, sound and damaged files, so that jobs overtake each other.
         let lines = if number % 7 == 0 { 20_000 } else { 1 };
         let torn = if number % 5 == 0 { &OTHER[..30] } else { "" };
         let log = [LOG.repeat(lines).as_str(), torn].concat();
@@ -307,7 +308,7 @@ fn the_report_does_not_depend_on_how_many_work_on_it() {
     );
 }
 
-/// A number that keeps an output apart from an input makes no name that another output has.
+/// A number added to an output name never yields the name of another output.
 #[test]
 fn names_of_outputs_do_not_depend_on_who_comes_first() {
     let dir = Dir::new("numbered");
@@ -317,7 +318,7 @@ fn names_of_outputs_do_not_depend_on_who_comes_first() {
     assert_eq!(dir.files(), [&all[..], &["in/1.record.record.json"]].concat());
 }
 
-/// The reports of all files together would not fit into the memory that the command may have.
+/// The reports of all files together exceed the memory limit of the command.
 #[cfg(unix)]
 #[test]
 fn memory_does_not_grow_with_the_number_of_files() {
@@ -335,7 +336,7 @@ fn memory_does_not_grow_with_the_number_of_files() {
             "ulimit -v 131072; exec \"$0\" convert in --to codex -o out --report report.json --jobs 2",
         ])
         .arg(env!("CARGO_BIN_EXE_interlingua"))
-        // Room that is only set aside for threads counts, too.
+        // Address space reserved for threads counts toward the limit, too.
         .env("MALLOC_ARENA_MAX", "1")
         .current_dir(dir.path())
         .output()

@@ -1,4 +1,4 @@
-//! What `check` says, and how it ends.
+//! The messages and exit codes of `check`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -34,7 +34,7 @@ checked 2 files, 2 sound
 #[test]
 fn links_that_lead_nowhere() {
     let dir = Dir::new("links");
-    // A fork refers to the session it came from, and a call may have been interrupted: both are normal.
+    // A fork refers to its parent session, and a call may have been interrupted: both are normal.
     let fork = line("a", "\"elsewhere\"", r#"[{"type":"tool_use","id":"t1","name":"n","input":{}}]"#);
     dir.write("fork.jsonl", &fork);
     let ran = dir.run("check fork.jsonl");

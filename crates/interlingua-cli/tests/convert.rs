@@ -1,4 +1,4 @@
-//! Where outputs go, what is said, and how a run ends.
+//! Output paths, messages and exit codes of `convert`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -65,7 +65,7 @@ fn verbose_names_what_was_kept_and_quiet_says_nothing() {
 #[test]
 fn losses_are_listed_and_fail_only_when_strict() {
     let dir = Dir::new("losses");
-    // A record of some other agent: Claude Code's log has no place for what that agent kept.
+    // A record of another agent: Claude Code's log has no place for that agent's kept lines.
     dir.write(
         "x.json",
         r#"{"version":"3.0.0","id":"r","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},
@@ -123,7 +123,7 @@ converted 3 files, skipped 2; 18 leaves: 15 mapped, 3 kept, 0 lost
     let outputs: Vec<String> = dir.files().into_iter().filter(|file| file.starts_with("out")).collect();
     assert_eq!(outputs, ["out/a.jsonl.record.json", "out/a.record.json", "out/deep/er/b.record.json"]);
 
-    // Into the directory itself, where `a.record.json` is what an earlier run has written.
+    // Into the input directory, where `a.record.json` is an output of an earlier run.
     dir.write("in/a.record.json", dir.read("out/a.record.json"));
     dir.run("convert in --to record -o in -q").expect(0, "");
     assert_eq!(dir.read("in/a.record.json"), dir.read("out/a.record.json"));

@@ -1,5 +1,4 @@
-//! What the command says of input whose dialect is not clear, or that has none. What is detected as what is tested with
-//! the core.
+//! Messages about input with an unclear or unknown dialect. Detection itself is tested in the core.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -11,9 +10,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use support::Dir;
 
-/// The marks of two dialects.
+/// Input with the marks of two dialects.
 const BOTH: &str = r#"{"model":"m","system":"s","n":1,"messages":[{"role":"user","content":"hi"}]}"#;
-/// Lines that many have.
+/// Input with members that many dialects share.
 const WEAK: &str = r#"{"messages":[{"role":"user","content":"hi"}]}"#;
 const LOG: &str = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
 
@@ -59,7 +58,7 @@ fn what_cannot_be_a_dialect_is_named() {
     let dir = Dir::new("detection_content");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(b"only a text\n").expect("packed");
-    // An archive with a log in it, as it is.
+    // An uncompressed archive that contains a log.
     let mut tar = vec![0; 257];
     tar.extend(b"ustar\x0000");
     tar.resize(512, 0);

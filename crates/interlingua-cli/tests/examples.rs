@@ -1,5 +1,5 @@
-//! The examples of the documents, run as they stand: every fenced `sh` block, and every `text` block that begins with
-//! `$ interlingua`, whose output must be what is shown there. `INTERLINGUA_BLESS=1` puts what is printed in its place.
+//! Runs the examples in the documents: every fenced `sh` block, and every `text` block that begins with `$
+//! interlingua`, whose output must match the document. `INTERLINGUA_BLESS=1` updates the outputs in the documents.
 
 #![cfg(unix)]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -18,7 +18,7 @@ use support::Dir;
 fn the_examples_of_the_readme_run_as_they_stand() {
     let dir = scratch("examples_readme");
     run_document(&dir, "README.md");
-    // What they say of themselves: the same bytes, and every file again.
+    // The examples promise the same bytes, and every file restored.
     assert_eq!(dir.read("session.jsonl"), dir.read("examples/claude-code.jsonl"));
     let written = dir.files();
     for (name, original) in CODEX_SESSIONS {
@@ -35,7 +35,7 @@ fn the_examples_of_the_command_run_as_they_stand() {
     assert_eq!(dir.read("again.jsonl"), dir.read("examples/claude-code.jsonl"));
     assert_eq!(dir.read("back/session.claude-code.jsonl"), dir.read("session.jsonl"));
     assert_eq!(dir.read("back/session/agent-1.claude-code.jsonl"), dir.read("subagents/agent-1.jsonl"));
-    // Every command has one.
+    // Every command has an example.
     let document = fs::read_to_string(repository().join("docs/cli.md")).expect("it is there");
     let commands: Vec<String> =
         blocks(&document).into_iter().flat_map(|block| block.commands).map(|example| example.line).collect();
@@ -72,9 +72,9 @@ fn an_example_that_does_not_run_is_found() {
     assert_eq!(blessed(&dir, &unblessed), Ok(right.to_owned()));
 }
 
-/// A command of a document, and what is shown to come of it.
+/// A command of a document, and its documented output.
 struct Example {
-    /// As a shell reads it.
+    /// The command line for a shell.
     line: String,
     output: String,
 }
@@ -83,7 +83,7 @@ struct Example {
 struct ExampleBlock {
     /// The numbers of its first line within the fence and of the closing fence.
     lines: (usize, usize),
-    /// Whether it shows outputs: a session in a terminal.
+    /// Whether the block shows outputs, as a terminal session.
     is_session: bool,
     commands: Vec<Example>,
 }
@@ -113,7 +113,7 @@ fn blocks(document: &str) -> Vec<ExampleBlock> {
     found
 }
 
-/// Commands of a script, one a line; a line that ends with a backslash goes on.
+/// The commands of a script, one per line; a trailing backslash continues the line.
 fn script(body: &[&str]) -> Vec<Example> {
     let joined = body.join("\n").replace("\\\n", "");
     let is_command = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
@@ -121,7 +121,7 @@ fn script(body: &[&str]) -> Vec<Example> {
     joined.lines().filter(is_command).map(example).collect()
 }
 
-/// Commands after a `$`, each with the lines that follow it.
+/// The commands after a `$`, each with the output lines that follow it.
 fn session(body: &[&str]) -> Vec<Example> {
     let mut commands: Vec<Example> = Vec::new();
     for line in body {
@@ -152,7 +152,7 @@ fn run_document(dir: &Dir, name: &str) {
     }
 }
 
-/// Runs all examples; fails if one does, or prints something else than is shown.
+/// Runs all examples; fails if a command fails or prints different output.
 fn try_document(dir: &Dir, document: &str) -> Result<String, String> {
     let new = blessed(dir, document)?;
     let changed = document.lines().zip(new.lines()).find(|(old, new)| old != new);
@@ -163,7 +163,7 @@ fn try_document(dir: &Dir, document: &str) -> Result<String, String> {
     }
 }
 
-/// Runs all examples; returns the document with what they print.
+/// Runs all examples and returns the document with their actual output.
 fn blessed(dir: &Dir, document: &str) -> Result<String, String> {
     let lines: Vec<&str> = document.lines().collect();
     let mut new = String::new();
@@ -175,7 +175,7 @@ fn blessed(dir: &Dir, document: &str) -> Result<String, String> {
             let output = run_line(dir, line)?;
             let printed = String::from_utf8(output.stdout).map_err(|error| format!("`{line}`: {error}"))?;
             let _ = writeln!(said, "$ {line}");
-            // A line without its end is shown as one all the same.
+            // Output without a final newline is shown with one.
             said.push_str(&printed);
             if !said.ends_with('\n') {
                 said.push('\n');
@@ -191,7 +191,7 @@ fn blessed(dir: &Dir, document: &str) -> Result<String, String> {
     Ok(new)
 }
 
-/// Runs a line as a shell does. It must succeed, and leave behind what it names with `-o` and `--report`.
+/// Runs a line in a shell. The command must succeed and create the files named with `-o` and `--report`.
 fn run_line(dir: &Dir, line: &str) -> Result<Output, String> {
     let output = Command::new("sh")
         .args(["-c", line])
@@ -202,7 +202,7 @@ fn run_line(dir: &Dir, line: &str) -> Result<Output, String> {
         .output()
         .expect("a shell runs");
     let said = String::from_utf8_lossy(&output.stderr);
-    // A pipe ends as its last program does; what went wrong before that was said.
+    // The exit code of a pipeline is that of its last program, so earlier errors are found in stderr.
     if !output.status.success() || said.contains("error: ") {
         return Err(format!("`{line}` ended with {}: {said}", output.status));
     }
@@ -217,7 +217,7 @@ fn run_line(dir: &Dir, line: &str) -> Result<Output, String> {
     Ok(output)
 }
 
-/// A folder with all that examples name.
+/// A directory with all files that examples name.
 fn scratch(name: &str) -> Dir {
     let dir = Dir::new(name);
     for entry in fs::read_dir(repository().join("examples")).expect("there are examples") {
@@ -245,7 +245,7 @@ fn scratch(name: &str) -> Dir {
     dir.write("subagents/agent-1.jsonl", child);
     dir.write("request.json", REQUEST);
     dir.write("answer.json", ANSWER);
-    // The order is the one that the document shows.
+    // The work order is taken from the document.
     let contract = fs::read_to_string(repository().join("docs/contract.md")).expect("it is there");
     let order = contract.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
     dir.write("order.json", order.expect("it shows an order"));
@@ -270,7 +270,7 @@ const REQUEST: &str = r#"{"model":"claude-opus-5-5","max_tokens":900,"messages":
 const ANSWER: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"qwen3-32b","choices":[{"index":0,"finish_reason":"stop",
 "message":{"role":"assistant","content":"At noon."}}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}"#;
 
-/// Stands for cargo: what it would run has been built, and the tests are running.
+/// Replaces cargo: the binary is already built, and the tests are already running.
 const CARGO: &str = r#"#!/bin/sh
 case "$*" in
     "run --release -- "*) shift 3; exec interlingua "$@" ;;

@@ -1,4 +1,5 @@
-//! `convert --join` with families of every shape: each session has its place, and each comes back as it was.
+//! `convert --join` with families of every shape: each session is at its place in the joined record and is restored
+//! from it.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 #![allow(missing_docs, reason = "not published")]
@@ -8,7 +9,7 @@ mod support;
 use serde_json::Value;
 use support::Dir;
 
-/// A record of a session that came from another one, with the calls of its own.
+/// A record of a session with an optional parent and its own calls.
 fn session(id: &str, parent: Option<(&str, &str)>, calls: &[&str]) -> String {
     let lineage = parent.map_or_else(String::new, |(parent, call)| {
         let call = if call.is_empty() { String::new() } else { format!(r#","parent-call":"{call}""#) };
@@ -36,7 +37,7 @@ fn joined(dir: &Dir, args: &str) -> String {
     String::from_utf8(dir.read("all.json")).expect("text")
 }
 
-/// The file of each session that stands in a call, and those of records that follow.
+/// The file of each session nested in a call, and the files of the records that follow.
 fn places(joined: &str) -> (Vec<String>, Vec<String>) {
     fn look(value: &Value, nested: &mut Vec<String>, following: &mut Vec<String>) {
         if value["event-type"] == "session-joined" {
@@ -78,7 +79,7 @@ fn a_family_of_many_comes_back_one_by_one() {
     assert_eq!(following, ["fork-1", "fork-2", "lost-call", "of-fork"]);
     assert_eq!(whole.matches("said by").count(), all.len(), "each speaks once");
     come_back(&dir, all.iter().map(|(name, _)| *name), "main");
-    // What is counted is the same, joined or not.
+    // Joined and separate records yield the same statistics.
     let count = |args: &str| {
         let json: Value = serde_json::from_slice(&dir.run(args).stdout).expect("JSON");
         (json["messages"].clone(), json["tools"]["total"]["calls"].clone())
@@ -110,7 +111,7 @@ fn sessions_stand_six_deep_and_the_seventh_follows() {
     }
 }
 
-/// Each session is a file of its own again, and holds its own words only.
+/// Checks that each session becomes a separate file again, with only its own messages.
 fn come_back<'n>(dir: &Dir, names: impl Iterator<Item = &'n str> + Clone, first: &str) {
     dir.run("convert all.json --to claude-code -o back/ -q").expect(0, "");
     let back = dir.files().into_iter().filter(|file| file.starts_with("back/")).collect::<Vec<_>>();
@@ -148,7 +149,7 @@ fn each_family_is_a_record_of_its_own() {
     }
 }
 
-/// A family that stays in its place when one file cannot be read.
+/// A family keeps its structure when one file cannot be read.
 #[test]
 fn what_cannot_be_read_is_left_out_aloud_and_the_others_are_joined() {
     let dir = Dir::new("families_unreadable");
@@ -162,7 +163,7 @@ fn what_cannot_be_read_is_left_out_aloud_and_the_others_are_joined() {
     assert_eq!(places(&whole).0, ["child"]);
 }
 
-/// The file of each session in the call of that id.
+/// The files of the sessions nested in the call with that id.
 fn in_call(joined: &str, call: &str) -> Vec<String> {
     fn look(value: &Value, call: &str, found: &mut Vec<String>) {
         if value["type"] == "tool-call" && value["call-id"] == call {
@@ -194,7 +195,7 @@ fn sessions_of_one_call_stand_in_the_order_of_their_files() {
     come_back(&dir, ["main", "a", "b", "c", "d", "e"].into_iter(), "main");
 }
 
-/// The results of calls name the sessions that they started; a session that names its own call needs no result.
+/// The result of a call names the session it started; a session that names its own call needs no result.
 #[test]
 fn each_session_stands_in_the_call_whose_result_names_it() {
     let dir = Dir::new("families_mentioned");
@@ -208,14 +209,14 @@ fn each_session_stands_in_the_call_whose_result_names_it() {
     dir.write("in/main.json", told(main, "c3", "started nothing"));
     dir.write("in/k1.json", session("session-one", Some(("main", "")), &[]));
     dir.write("in/k2.json", session("session-two", Some(("main", "")), &[]));
-    // Another file of the first session, which knows better.
+    // Another file of the first session, which names its call.
     dir.write("in/k3.json", session("session-one", Some(("main", "c3")), &[]));
     let whole = joined(&dir, "convert in --to record --join -o all.json -q");
     let places = ["c1", "c2", "c3"].map(|call| in_call(&whole, call));
     assert_eq!(places, [["k1"], ["k2"], ["k3"]]);
 }
 
-/// Few of its parts are open at once when a record comes apart, and each goes on where it ended.
+/// Few separated files are open at once, and each is continued at its end when it is reopened.
 #[test]
 fn a_record_goes_on_behind_many_sessions_in_its_calls() {
     let dir = Dir::new("families_reopened");
@@ -229,7 +230,7 @@ fn a_record_goes_on_behind_many_sessions_in_its_calls() {
     come_back(&dir, names.iter().map(String::as_str).chain(["main"]), "main");
 }
 
-/// A record is read in pieces of 1 MiB; the name that shows that it is joined may stand across two of them.
+/// A record is read in chunks of 1 MiB; the member name that marks a joined record may cross a chunk boundary.
 #[test]
 fn a_joined_record_is_known_wherever_its_mark_stands() {
     let mark = "session-joined";

@@ -1,5 +1,5 @@
-//! What the command does to files: nothing that is there is destroyed, nothing becomes more open than it was, and whoever
-//! stops it finds whole files or none.
+//! File safety: existing files are not destroyed, permissions do not become wider, and a stopped run leaves complete
+//! files or none.
 
 #![cfg(unix)]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -80,7 +80,7 @@ fn an_output_is_as_private_as_its_source() {
     set_mode(&dir, "logs/secret.jsonl", 0o600);
     dir.run("convert logs --to record -o all/ -q").expect(0, "");
     assert_eq!(mode(&dir, "all/secret.record.json"), 0o600);
-    // What is replaced keeps its own.
+    // A replaced file keeps its permissions.
     set_mode(&dir, "open.json", 0o640);
     dir.run("convert secret.jsonl --to record -o open.json -q").expect(0, "");
     assert_eq!(mode(&dir, "open.json"), 0o640);
@@ -135,7 +135,7 @@ fn a_second_run_may_leave_out_what_is_there() {
     assert!(ran.stderr.contains("skipped logs/a.jsonl: its output is there already"), "{}", ran.stderr);
     assert_eq!(dir.read("out/a.record.json"), b"mine");
     assert_eq!(dir.files(), ["logs/a.jsonl", "logs/b.jsonl", "out/a.record.json", "out/b.record.json"]);
-    // Nothing left to do is no mistake.
+    // A run without remaining work succeeds.
     assert_eq!(dir.run("convert logs --to record -o out/ --skip-existing").code, Some(0));
 }
 
@@ -144,7 +144,7 @@ fn one_folder_that_cannot_be_read_does_not_stop_the_rest() {
     let dir = Dir::new("files_closed");
     dir.write("logs/a.jsonl", log(1)).write("logs/closed/b.jsonl", log(1)).write("logs/z.jsonl", log(1));
     set_mode(&dir, "logs/closed", 0o000);
-    // Whoever may read everything is not kept out by this.
+    // A user with root permissions can read the closed folder.
     let is_kept_out = fs::read_dir(dir.path().join("logs/closed")).is_err();
     let ran = dir.run("convert logs --to record -o out/");
     set_mode(&dir, "logs/closed", 0o755);
@@ -175,7 +175,7 @@ fn a_file_of_someone_else_is_not_taken_for_an_output() {
     assert_eq!(dir.files(), ["a.jsonl", "a.record.json", "b.jsonl", "b.record.json"]);
 }
 
-/// stdin and stdout are files like others.
+/// stdin and stdout may be files, which get the same protection.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_the_shell_opened_is_not_written_over_either() {
@@ -199,7 +199,7 @@ fn what_the_shell_opened_is_not_written_over_either() {
     shell("INTERLINGUA convert in.jsonl --to record -o folder/ --report - >> in.jsonl");
 }
 
-/// What a pipe says, it says once.
+/// A pipe can be read only once.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_is_read_from_its_beginning() {
@@ -212,12 +212,12 @@ fn a_pipe_is_read_from_its_beginning() {
     shell.args(["-c", script, env!("CARGO_BIN_EXE_interlingua")]).current_dir(dir.path());
     let ran = shell.output().expect("a shell runs");
     assert!(ran.stdout == [&wanted[..], &wanted].concat(), "{}", String::from_utf8_lossy(&ran.stderr));
-    // In a directory it is named, and nobody waits for it.
+    // In a directory the pipe is reported as skipped, and the command does not block on it.
     let ran = dir.run("convert . --to record -o out/");
     assert!(ran.stderr.contains("skipped ./pipe: neither a file nor a directory"), "{}", ran.stderr);
 }
 
-/// A report holds pieces of its inputs, and a closed folder closes what is in it.
+/// A report holds pieces of its inputs, and a closed folder protects the files in it.
 #[test]
 fn what_nobody_could_read_stays_so() {
     let dir = Dir::new("files_private");
@@ -241,7 +241,7 @@ fn one_output_that_is_there_may_be_left_alone() {
     assert_eq!(dir.read("x.json"), b"mine");
 }
 
-/// Links in a pattern lead nowhere.
+/// Patterns do not follow symbolic links.
 #[test]
 fn a_pattern_follows_no_links() {
     let dir = Dir::new("files_pattern");
@@ -257,7 +257,7 @@ fn a_pattern_follows_no_links() {
     }
 }
 
-/// What the shell has opened has no name of its own: it is written after what stands there.
+/// A file opened by the shell has no name for the command, so output is appended to it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_open_already_is_written_as_it_is() {
@@ -301,7 +301,7 @@ fn signal(child: &Child, name: &str) {
 fn whoever_stops_it_finds_nothing_half_written() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131), ("XCPU", 152)] {
         let dir = Dir::new(&format!("files_stop_{name}"));
-        // Input that never ends.
+        // Endless input.
         let args = ["convert", "-", "--from", "claude-code", "--to", "record", "-o", "out.json"];
         let mut child = start(&dir, &args, Stdio::piped());
         let mut stdin = child.stdin.take().expect("a pipe");
@@ -336,7 +336,7 @@ fn a_stopped_run_over_many_files_says_how_far_it_came_and_can_go_on() {
     let said = String::from_utf8_lossy(&ended.stderr);
     let told = format!("stopped: {} of 120 files are complete", outputs.len());
     assert!(said.contains(&told), "{told}: {said}");
-    // The next run does the rest.
+    // The next run converts the remaining files.
     dir.run("convert logs --to record -o out --skip-existing -q").expect(0, "");
     assert_eq!(dir.files().iter().filter(|file| file.starts_with("out/")).count(), 120);
 }
@@ -352,7 +352,7 @@ fn what_the_command_was_told_not_to_hear_does_not_stop_it() {
     std::io::Write::write_all(&mut stdin, log(20_000).as_bytes()).expect("it reads");
     wait_until(|| !dir.files().is_empty());
     signal(&child, "HUP");
-    // It goes on reading, and has heard nothing.
+    // The command keeps reading, because the signal is ignored.
     std::io::Write::write_all(&mut stdin, log(20_000).as_bytes()).expect("it still reads");
     drop(stdin);
     let ended = child.wait_with_output().expect("it ends");
@@ -386,7 +386,7 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_written() {
     let circle = dir.run("convert in.jsonl --to record -o circle");
     assert_eq!(circle.code, Some(1), "{}", circle.stderr);
     assert!(circle.stderr.contains("its links lead in a circle"), "{}", circle.stderr);
-    // Two names for what is not there yet are one place.
+    // Two paths to the same missing file are the same place.
     fs::remove_file(dir.path().join("real/new.json")).expect("it is ours");
     let both = dir.run("convert in.jsonl --to record -o new --report real/new.json");
     assert_eq!(both.code, Some(2), "{}", both.stderr);
@@ -423,12 +423,12 @@ fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
         }
         assert!(!dir.path().join(format!("out-{}.json", count + 1)).exists());
         assert_eq!(together, piped, "{name}");
-        // Together the records give the log back.
+        // The concatenated records restore the log.
         dir.write("together.json", &together);
         let ran = dir.run("convert together.json --to opencode -o back.json");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert_eq!(dir.read("back.json"), source, "{name}");
-        // A second run writes the same; a file of the user is not replaced.
+        // A second run writes the same content; a file of the user is not replaced.
         assert_eq!(dir.run("convert log.json --to record -o out.json").code, Some(0), "{name}");
         dir.write("out-2.json", b"mine");
         let ran = dir.run("convert log.json --to record -o out.json");
@@ -437,7 +437,7 @@ fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
     }
 }
 
-/// A shell opens the file behind stdout: its name says whether one document is meant.
+/// The shell opens the file behind stdout; its extension decides whether a single document is expected.
 #[cfg(target_os = "linux")]
 #[test]
 fn records_are_not_glued_together_behind_a_name_that_means_one_document() {

@@ -1,4 +1,5 @@
-//! Flags stand where they mean something, and a name that does not exist is near another one or it is not.
+//! Flags are accepted where they have an effect, and an unknown name gets a suggestion only if it is similar to a known
+//! one.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 

@@ -1,4 +1,4 @@
-//! Input that means harm: names and texts that steer a terminal, bombs, limits of the system.
+//! Malicious input: names and texts that control a terminal, compression bombs, system limits.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 #![cfg(unix)]
@@ -15,14 +15,14 @@ use std::process::{Command, Output};
 
 use support::Dir;
 
-/// Characters that a terminal obeys or a reader cannot see.
+/// Characters that control a terminal or are invisible.
 fn is_hostile(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// One of each.
+/// One of each hostile character.
 const HOSTILE: &str = "\u{1}\u{7}\u{8}\u{b}\r\u{1b}[2J\u{1b}[31m\u{1b}]0;t\u{7}\u{7f}\u{85}\u{9b}2J\u{ad}\u{34f}\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{202e}\u{2066}\u{2028}\u{2029}\u{2060}\u{feff}\u{fff9}\u{e0041}";
 
 /// Different names that look alike on a terminal that prints them raw.
@@ -67,11 +67,11 @@ fn run(dir: &Dir, args: &[&OsStr], colours: bool) -> Output {
     command.output().expect("the command starts")
 }
 
-/// Fails if anything that was printed steers a terminal.
+/// Fails if the printed bytes can control a terminal.
 #[track_caller]
 fn harmless(what: &str, printed: &[u8]) {
     let text = std::str::from_utf8(printed).expect("text");
-    // Our own colours.
+    // Remove our own colour sequences.
     let mut rest = text.to_owned();
     for code in ["0", "1", "2", "3", "31", "32", "33", "34", "35", "36"] {
         rest = rest.replace(&format!("\u{1b}[{code}m"), "");
@@ -118,7 +118,7 @@ fn no_name_steers_a_terminal_and_no_two_look_the_same() {
             let text = String::from_utf8_lossy(&all);
             let folder = args.split(' ').find(|word| ["logs", "empty", "other", "damaged"].contains(word));
             let folder = format!("{}/", folder.expect("a folder"));
-            // A line for each name, and each differs.
+            // Each name has a line, and all lines differ.
             let lines: BTreeSet<&str> = text.lines().filter(|line| line.contains(&folder)).collect();
             assert!(lines.len() >= shown_per_name * names.len(), "{args}: {} lines\n{text}", lines.len());
         }
@@ -331,7 +331,7 @@ fn a_file_of_one_line_over_the_frame_limit_comes_back() {
     }
 }
 
-/// Twice the session does not fit into the memory limit.
+/// Two copies of the session exceed the memory limit.
 #[test]
 fn a_session_is_shown_from_one_copy_in_memory() {
     let dir = Dir::new("hostile_show_memory");

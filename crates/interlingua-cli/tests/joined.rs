@@ -1,4 +1,4 @@
-//! `convert --join`: the files of a session become one record, and come back from it.
+//! `convert --join`: the files of a session become one record, and the record is separated into the files again.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -25,7 +25,7 @@ fn a_session_and_its_subagent_become_one_record_and_come_back() {
             ["subagent", "subagent-child"].map(|name| fixture(&format!("{folder}/{name}.jsonl")));
         dir.write("main.jsonl", &parent);
         dir.write("agents/agent-1.jsonl", &child);
-        // The order does not matter.
+        // The order of the inputs does not matter.
         let ran = dir.run("convert agents/agent-1.jsonl main.jsonl --to record --join -o s.json");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stderr.contains("0 lost"), "{}", ran.stderr);
@@ -33,7 +33,7 @@ fn a_session_and_its_subagent_become_one_record_and_come_back() {
         assert_eq!(record.matches("\"event-type\":\"session-joined\"").count(), 1, "{dialect}");
         assert_eq!(dir.run("check s.json").code, Some(0), "{dialect}");
 
-        // A log is one session, so that one file cannot hold both.
+        // A log holds one session, so one file cannot hold both.
         let ran = dir.run(&format!("convert s.json --to {dialect} -o s.jsonl"));
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(ran.stderr.contains("holds several sessions"), "{}", ran.stderr);
@@ -42,11 +42,11 @@ fn a_session_and_its_subagent_become_one_record_and_come_back() {
         assert_eq!(dir.read(&format!("back/s.{dialect}.jsonl")), parent, "{dialect}");
         assert_eq!(dir.read(&format!("back/s/agent-1.{dialect}.jsonl")), child, "{dialect}");
 
-        // What the subagent did is told once, and counted once.
+        // The subagent's usage is in the record once, and is counted once.
         let both = dir.run("stats main.jsonl agents/agent-1.jsonl --json");
         let joined = dir.run("stats s.json --json");
         let tokens = |json: &str| {
-            // After the files comes what they sum up to.
+            // The totals follow the list of files.
             let (_, all) = json.split_once("}],").expect("a list of files");
             let (_, rest) = all.split_once("\"tokens\":").expect("tokens");
             rest.split(|c: char| !c.is_ascii_digit()).next().expect("a number").to_owned()
@@ -83,7 +83,7 @@ fn only_records_are_joined() {
     assert!(ran.stderr.contains("`--join` makes records, and `codex` is none"), "{}", ran.stderr);
 }
 
-/// Who talks about joined sessions has none.
+/// A record whose text mentions joined sessions holds none.
 #[test]
 fn a_record_that_only_speaks_of_it_is_one_session() {
     let dir = Dir::new("joined_words");
@@ -94,7 +94,7 @@ fn a_record_that_only_speaks_of_it_is_one_session() {
     assert_eq!(dir.read("y.jsonl"), dir.read("x.jsonl"));
 }
 
-/// What cannot be read whole, or holds several sessions, is never put into another record.
+/// A damaged record, or a record of several sessions, is never nested in another record.
 #[test]
 fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
     let dir = Dir::new("joined_alone");
@@ -108,7 +108,7 @@ fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
     dir.write("torn.json", &torn);
     dir.run("convert main.jsonl torn.json several.jsonl --to record --join -o out/ -q").expect(0, "");
     assert_eq!(dir.read("out/torn.record.json"), torn);
-    // Each of its sessions has a file.
+    // Each session of the input has a file.
     let records =
         ["several.record.json", "several-2.record.json"].map(|name| dir.read(&format!("out/{name}")));
     for record in &records {

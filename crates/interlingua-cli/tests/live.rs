@@ -1,4 +1,4 @@
-//! `convert -` follows a pipe: each event is converted and written before the next one is read.
+//! `convert -` follows a pipe: each event is converted and written before the next event is read.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The command, with a pipe on either side.
+/// The command with pipes on stdin and stdout.
 struct Live {
     child: Child,
     input: Option<ChildStdin>,
@@ -44,7 +44,7 @@ impl Live {
         self.input.as_mut().expect("open").write_all(bytes.as_bytes()).expect("the command reads");
     }
 
-    /// Waits until the output holds that text.
+    /// Waits until the output contains a text.
     #[track_caller]
     fn expect(&mut self, text: &str) {
         let end = Instant::now() + Duration::from_secs(20);
@@ -57,7 +57,7 @@ impl Live {
         }
     }
 
-    /// Ends the input and waits for the command.
+    /// Closes the input and waits for the command.
     fn end(mut self) -> String {
         drop(self.input.take());
         while let Ok(bytes) = self.output.recv() {
@@ -94,7 +94,7 @@ fn each_line_of_a_log_is_written_before_the_next_is_read() {
 
 #[test]
 fn a_log_of_another_agent_is_one_message_behind() {
-    // The next item may still join the last message.
+    // These log writers hold the last message back, because the next item may still join it.
     for to in ["codex", "pi", "gemini-cli", "kimi-code"] {
         let mut live = Live::start(&format!("convert - --to {to}"));
         live.write(&claude_line(0));

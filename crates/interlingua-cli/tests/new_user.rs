@@ -1,4 +1,4 @@
-//! The first hour with the command: flags that mean what they say, exit codes with a reason, hints that help without the
+//! The first hour with the command: flags work as documented, exit codes come with a reason, and hints help without the
 //! repository.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -31,7 +31,7 @@ fn a_model_that_the_user_names_is_an_override_and_no_loss() {
     }
 }
 
-/// A budget of a work order and its model are the caller's, too.
+/// The budget and the model of a work order belong to the caller's request, too.
 #[test]
 fn a_receipt_of_an_order_with_a_model_of_its_own_is_complete() {
     let dir = Dir::new("user_receipt");
@@ -74,7 +74,7 @@ fn a_model_that_the_target_does_not_have_is_pointed_out() {
     }
 }
 
-/// Whoever sees only the exit code does not know why.
+/// An exit code alone does not explain a failure.
 #[test]
 fn each_failure_has_a_line_that_says_why_also_when_quiet() {
     let dir = Dir::new("user_quiet");
@@ -126,7 +126,7 @@ fn several_inputs_do_not_become_a_directory_with_the_name_of_a_file() {
     }
     assert_eq!(dir.run("convert a.jsonl b.jsonl --to record -o two.json/ -q").code, Some(0));
     assert!(dir.path().join("two.json/a.record.json").exists());
-    // What is there already decides.
+    // An existing directory decides, regardless of its extension.
     assert_eq!(dir.run("convert a.jsonl b.jsonl --to record -o two.json -q").code, Some(0));
 }
 
@@ -145,7 +145,7 @@ fn a_run_that_fails_leaves_no_empty_directory() {
         assert_ne!(ran.code, Some(0), "{args}");
         assert!(!dir.path().join("out").exists(), "{args}: {}", ran.stderr);
     }
-    // A directory that was there stays, and so does one with something in it.
+    // A directory that already existed stays, and so does a directory with files.
     std::fs::create_dir(dir.path().join("mine")).expect("a directory can be made");
     assert_eq!(dir.run("convert in --to record -o mine -q").code, Some(1));
     assert!(dir.path().join("mine").exists());
@@ -216,7 +216,7 @@ fn the_matrix_of_two_logs_lists_what_is_carried_and_what_is_not() {
         for to in logs.iter().filter(|to| *to != from) {
             let ran = dir.run(&format!("matrix {from} {to}"));
             let has = |fidelity: &str| ran.stdout().lines().any(|line| line.contains(fidelity));
-            // Between some logs no field is exact: what subagents say is left out of nearly all.
+            // Between some logs no field is exact, because nearly all leave out the messages of subagents.
             let is_carried = has("  exact  ") || has("  lossy  ");
             assert!(has("message/text ") && is_carried, "{from} to {to}: {}", ran.stdout());
             assert!(!ran.stdout().contains("no-slot"), "{from} to {to}: {}", ran.stdout());
@@ -297,7 +297,7 @@ fn each_session_of_a_file_has_its_own_title_and_facts() {
     }
 }
 
-/// Comments of SQL and options of a command look like the names of files in a diff.
+/// SQL comments and command options look like the file names in a diff.
 #[test]
 fn changed_lines_that_look_like_names_of_files_are_shown() {
     let dir = Dir::new("user_diffs");

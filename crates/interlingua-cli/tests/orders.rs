@@ -1,4 +1,4 @@
-//! Work orders, receipts, the matrix and backends, through the command.
+//! Work orders, receipts, the matrix and backends, tested through the command.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -38,7 +38,7 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
     assert!(text(&dir, "returned.json").contains(r#""text":"At noon.""#));
     let ran = dir.run("receipt verify two.json --sent request.json --response answer.json --returned returned.json --previous one.json");
     assert_eq!((ran.stdout(), ran.code), ("two.json: valid\n", Some(0)));
-    // Without files there is nothing to compare, and that is said.
+    // Without files to compare, the message is about the receipt's form only.
     let ran = dir.run("receipt verify two.json");
     assert_eq!(ran.code, Some(0));
     assert!(
@@ -46,7 +46,7 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
         "{}",
         ran.stdout()
     );
-    // The newest receipt has none after it: its own digest shows a change.
+    // No later receipt covers the newest receipt, but its own digest reveals a change.
     for (from, to) in [("\"Complete\"", "\"Partial\""), ("vllm", "vllm2"), ("\"count\":", "\"count\": ")] {
         let changed = text(&dir, "two.json").replacen(from, to, 1);
         assert_ne!(changed, text(&dir, "two.json"), "{from}");
@@ -59,7 +59,7 @@ fn an_order_becomes_a_request_an_answer_and_a_chain_of_receipts() {
     let (before, _) = whole.split_once(",\"digest\"").expect("a receipt ends with its digest");
     dir.write("changed.json", format!("{before}}}\n"));
     assert!(dir.run("receipt verify changed.json").stdout().contains("/digest: missing"));
-    // One byte of the receipt before it, and the chain is broken.
+    // A changed previous receipt breaks the chain.
     dir.write("forged.json", text(&dir, "one.json").replace("Partial", "Complete"));
     let ran = dir.run("receipt verify two.json --previous forged.json");
     assert_eq!(ran.code, Some(3));

@@ -1,4 +1,4 @@
-//! What `docs/cli.md` promises about files, exit codes and money: each promise has a test that fails without it.
+//! The promises of `docs/cli.md` about files, exit codes and costs: each promise has a test that fails without it.
 
 #![cfg(unix)]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -22,7 +22,7 @@ fn set_mode(dir: &Dir, name: &str, mode: u32) {
     fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).expect("it is ours");
 }
 
-/// An output that somebody edited is not replaced, wherever the edit is: at its end, behind its end, or in what is missing.
+/// An output edited by a user is not replaced, wherever the edit is: at its end, after its end, or by truncation.
 #[test]
 fn an_output_that_was_edited_late_is_not_replaced() {
     // Longer than any buffer.
@@ -42,7 +42,7 @@ fn an_output_that_was_edited_late_is_not_replaced() {
         edit(&mut edited);
         dir.write("a.record.json", &edited);
         let ran = dir.run("convert . --to record -o .");
-        // An edit may also make it something else than a record; then it is no output of ours.
+        // An edited file may no longer be a record; then it is not recognised as an output.
         assert!(dir.read("a.record.json") == edited, "{number}: {}", ran.stderr);
         if number != 4 {
             assert_ne!(ran.code, Some(0), "{number}: {}", ran.stderr);
@@ -50,7 +50,7 @@ fn an_output_that_was_edited_late_is_not_replaced() {
     }
 }
 
-/// Links in a folder and in a store are not followed, and what they lead to is not read.
+/// Links in a folder and in a store are not followed, and their targets are not read.
 #[test]
 fn links_in_folders_and_stores_lead_nowhere() {
     let dir = Dir::new("promises_links");
@@ -93,7 +93,7 @@ fn links_in_folders_and_stores_lead_nowhere() {
     assert!(text.contains("own words") && !text.contains("words from outside"), "{text}");
 }
 
-/// Whoever stops `--join` finds neither an output nor what was between two steps, and that was for nobody else to read.
+/// A stopped `--join` leaves neither an output nor temporary files, and the temporary files were private.
 #[test]
 fn a_stopped_join_leaves_nothing_behind() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
@@ -123,7 +123,7 @@ fn a_stopped_join_leaves_nothing_behind() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("it runs");
-        // Input that never ends.
+        // Endless input.
         let mut writer = fs::OpenOptions::new().write(true).open(&pipe).expect("it reads");
         std::io::Write::write_all(&mut writer, log(2_000).as_bytes()).expect("it reads");
         let between = || {
@@ -152,7 +152,7 @@ fn a_stopped_join_leaves_nothing_behind() {
     }
 }
 
-/// Each who cannot come to the source gets nothing, and nobody else loses anything.
+/// Users who cannot reach the source cannot read the output, and all other users keep their access.
 #[test]
 fn an_output_is_open_to_those_who_could_come_to_its_source() {
     let dir = Dir::new("promises_modes");
@@ -168,7 +168,7 @@ fn an_output_is_open_to_those_who_could_come_to_its_source() {
             .expect(0, "");
         assert_eq!(mode(&dir, &format!("{folder}-joined.json")), expected, "{folder}, joined");
     }
-    // A report is its owner's, but what is replaced keeps its own permissions.
+    // A new report is private to its owner, but a replaced file keeps its permissions.
     dir.run("convert all/x.jsonl --to record -o y.json --report report.json -q").expect(0, "");
     assert_eq!(mode(&dir, "report.json"), 0o600);
     set_mode(&dir, "report.json", 0o644);
@@ -183,7 +183,7 @@ fn links_in_a_circle_are_no_place_to_write_to() {
     symlink(dir.path().join("b.json"), dir.path().join("a.json")).expect("a link");
     symlink(dir.path().join("a.json"), dir.path().join("b.json")).expect("a link");
     assert_eq!(dir.run("convert x.jsonl --to record -o a.json").code, Some(1));
-    // Two links one after the other, the second relative: what they lead to is written, and both stay.
+    // Two links in a chain, the second relative: their final target is written, and both links stay.
     symlink(dir.path().join("real/two.json"), dir.path().join("one.json")).expect("a link");
     symlink("three.json", dir.path().join("real/two.json")).expect("a link");
     dir.run("convert x.jsonl --to record -o one.json -q").expect(0, "");
@@ -230,7 +230,7 @@ fn each_end_has_its_exit_code() {
         let ran = dir.run(args);
         assert_eq!(ran.code, Some(code), "{args}: {}", ran.stderr);
     }
-    // `--strict` writes the output all the same.
+    // `--strict` still writes the output.
     assert!(!dir.read("c.jsonl").is_empty() && !dir.read("b.json").is_empty());
 }
 
@@ -246,9 +246,9 @@ fn what_is_there_is_left_out_and_stays_as_it_is() {
     assert!(dir.read("out/c.record.json").len() > 10);
 }
 
-// ---- money and sums --------------------------------------------------------------------------------------------------
+// ---- costs and sums --------------------------------------------------------------------------------------------------
 
-/// A response of a model, as Claude Code logs it.
+/// A model response as Claude Code logs it.
 fn response(session: &str, id: &str, model: &str, usage: &str) -> String {
     format!(
         r#"{{"type":"assistant","uuid":"{session}-{id}","parentUuid":null,"sessionId":"{session}","timestamp":"2026-02-10T10:00:00.000Z","message":{{"id":"{id}","role":"assistant","model":"{model}","content":[{{"type":"text","text":"x"}}],"usage":{{{usage}}}}}}}"#
@@ -286,7 +286,7 @@ fn each_sort_of_tokens_has_its_own_price() {
             r#""input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":2}"#,
             23_000,
         ),
-        // The whole input decides, what is read from a cache and written to it included: at the limit, and above it.
+        // The total input decides the price tier, including cache reads and writes: at the limit, and above it.
         (r#""input_tokens":50,"output_tokens":1"#, 60),
         (r#""input_tokens":51,"output_tokens":1"#, 122),
         (r#""input_tokens":1,"output_tokens":1,"cache_read_input_tokens":50"#, 10_022),
@@ -346,7 +346,7 @@ fn a_price_that_is_missing_matters_only_where_it_is_needed() {
     assert_eq!(cost(r#""input_tokens":2,"output_tokens":9,"cache_read_input_tokens":1"#), (0, 1));
 }
 
-/// A response that stands in two files counts once if its id is long enough to be unique, and so does what both tell of it.
+/// A response in two files counts once if its id is long enough to be unique, and so does its usage.
 #[test]
 fn two_files_add_up_and_what_they_share_counts_once() {
     let dir = Dir::new("promises_two");
@@ -367,7 +367,7 @@ fn two_files_add_up_and_what_they_share_counts_once() {
             assert_eq!(all["sessions"], if sessions[0] == sessions[1] { 1 } else { 2 });
         }
     }
-    // Each of two strangers alone, and both together.
+    // Two unrelated sessions, separately and together.
     dir.write("a.jsonl", tools("s", "toolu_a", true, "2026-02-10T10:00:00.000Z", "2026-02-10T10:00:04.000Z"));
     dir.write(
         "b.jsonl",
@@ -413,7 +413,7 @@ fn tools(session: &str, call: &str, fails: bool, begins: &str, ends: &str) -> St
         + &line("user", 3, ends, &result)
 }
 
-/// Changed lines that look like the head of a diff are changed lines all the same.
+/// Changed lines that look like a diff header are still changed lines.
 #[test]
 fn lines_that_begin_like_a_head_are_counted_and_shown() {
     let dir = Dir::new("promises_diff");
@@ -431,7 +431,7 @@ fn lines_that_begin_like_a_head_are_counted_and_shown() {
     assert!(shown.stdout().contains("-- old") && shown.stdout().contains("++ new"), "{}", shown.stdout());
 }
 
-/// Long things are folded from the line on that the page names, and what is folded is said.
+/// Long content is folded after the documented number of lines, and the fold is announced.
 #[test]
 fn views_fold_after_as_many_lines_as_they_say() {
     let dir = Dir::new("promises_folds");
@@ -478,7 +478,7 @@ fn views_fold_after_as_many_lines_as_they_say() {
         ("prompt", 60, &prompt as &dyn Fn(usize) -> String),
         ("answer", 200, &answer),
         ("failure", 8, &failure),
-        // The place of the change is a line, too.
+        // The position line of the change counts as a line.
         ("change", 15, &change),
     ] {
         whole(most, shown(log(most), "--no-pager"), what);
@@ -489,7 +489,7 @@ fn views_fold_after_as_many_lines_as_they_say() {
     folded(shown(change(60), "--markdown"), "change");
     whole(20, shown(failure(20), "--markdown"), "failure");
     folded(shown(failure(21), "--markdown"), "failure");
-    // Twenty rows of a table.
+    // A table prints twenty rows.
     let tools = |count: usize| -> String {
         let call = |number: usize| serde_json::json!([{"type": "tool_use", "id": format!("t{number}"), "name": format!("Tool{number:02}"), "input": {}}]);
         (0..count).map(|number| line("assistant", number, &call(number), &Value::Null)).collect()

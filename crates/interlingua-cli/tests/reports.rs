@@ -1,4 +1,4 @@
-//! What is said of a conversion: to people, in a screen; to programs, as the schema says.
+//! Reports of a conversion: for people, on one screen; for programs, according to the schema.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -51,7 +51,7 @@ fn one_file_is_told_in_a_sentence_and_three_sections() {
         "converted codex (log) to claude-code (log): 6 messages; nothing of the conversation was lost, as far as it was understood"
     );
     assert!(!ran.stderr.contains("lost of the conversation"), "{}", ran.stderr);
-    // What always comes together is one thing, with an example and its place.
+    // Values that always occur together share a line, with an example and its place.
     let roof = lines.iter().find(|line| line.contains("/payload/rate_limits/…")).expect("a roof");
     assert!(roof.contains("12  /payload/rate_limits/…"), "{roof}");
     assert!(
@@ -61,7 +61,7 @@ fn one_file_is_told_in_a_sentence_and_three_sections() {
     let order: Vec<&&str> = lines.iter().filter(|line| line.starts_with("lost of ")).collect();
     assert!(order[0].starts_with("lost of settings, session and usage: "), "{order:?}");
     assert!(order[1].starts_with("lost of bookkeeping, and what has no word here: "), "{order:?}");
-    // Everything, if someone wants it.
+    // With `-v` all paths are listed.
     let all = dir.run("convert x.jsonl --to claude-code -o x.claude -v").stderr;
     for path in ["/payload/rate_limits/primary/window_minutes", "/payload/rate_limits/secondary/used_percent"]
     {
@@ -115,7 +115,7 @@ fn many_files_are_a_screen() {
     );
     assert!(said.contains("(torn): once, first in in/worst.jsonl, line 11, byte "), "{said}");
     assert!(said.contains("not carried over: 2 parts that could not be read, in 1 file\n"), "{said}");
-    // A line for each file, if someone wants it.
+    // With `-v` there is a line for each file.
     let all = dir.run("convert in --to claude-code -o out -v").stderr;
     assert_eq!(all.lines().filter(|line| line.contains(" -> out/")).count(), 61);
     assert!(all.contains("in/0/00.jsonl -> out/0/00.claude-code.jsonl: "), "{all}");
@@ -132,7 +132,7 @@ fn an_output_without_content_is_said_to_be_one() {
         "convert x.json --from openai-chat --role request --to gemini -o y.json --strict --policy all=allow",
     );
     assert_eq!(strict.code, Some(3), "{}", strict.stderr);
-    // A record holds what it cannot tell: nothing is missing there.
+    // A record keeps lines without a mapping, so no loss is reported.
     dir.write("only.jsonl", "{\"type\":\"summary\",\"summary\":\"s\",\"leafUuid\":\"u\"}\n{\"type\":\"mode\",\"sessionId\":\"s\",\"mode\":\"normal\"}\n");
     let ran = dir.run("convert only.jsonl --from claude-code --to record -o only.json --strict");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -150,12 +150,12 @@ fn places_are_where_things_stand() {
     dir.write("x.json", log);
     let said = dir.run("convert x.json --to claude-code -o y").stderr;
     assert!(said.contains("/odd") && said.contains("first in messages[1]\n"), "{said}");
-    // The same as lines.
+    // The same messages as lines.
     let head = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-11-01T10:00:00.000Z","kind":"main"}"#;
     dir.write("x.jsonl", format!("{head}\n\n{message}\n{odd}\n"));
     let said = dir.run("convert x.jsonl --to claude-code -o y").stderr;
     assert!(said.contains("/odd") && said.contains("first in line 4\n"), "{said}");
-    // A mark before the first line is none, an empty line is one.
+    // A byte order mark is not a line, but an empty line is.
     let line = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
     dir.write("y.jsonl", format!("\u{feff}{line}\n\n\n{{\"torn"));
     assert!(dir.run("check y.jsonl").stdout().contains("error: line 4, byte 6: cut off"));
@@ -171,7 +171,7 @@ fn nothing_in_a_file_steers_the_terminal() {
     assert!(said.contains("<U+202E>"), "{said:?}");
 }
 
-/// What programs are told: reports of all sorts, against the schema.
+/// Reports of all kinds are validated against the schema.
 #[test]
 fn reports_are_as_their_schema_says() {
     let dir = Dir::new("report_schema");
@@ -196,7 +196,7 @@ fn reports_are_as_their_schema_says() {
         "check in --from gemini-cli --json -q",
     ] {
         let ran = dir.run(args);
-        // Nothing, or the whole.
+        // Output is empty or complete.
         if ran.stdout.is_empty() {
             assert_eq!(ran.code, Some(1), "{args}: {}", ran.stderr);
             continue;
@@ -209,7 +209,7 @@ fn reports_are_as_their_schema_says() {
     }
     assert!(files >= 14, "{files}");
     names_all(&schema, &seen);
-    // The checker itself sees a breach.
+    // The checker itself detects a violation.
     let broken = r#"{"version":2,"command":"check","files":[{"input":1}],"skipped":[]}"#;
     let broken: Value = serde_json::from_str(broken).expect("JSON");
     assert_eq!(schema::breaches(&broken, &schema), ["/version: const", ": oneOf"]);
@@ -239,7 +239,7 @@ fn statistics_are_as_their_schema_says() {
     names_all(&schema, &seen);
 }
 
-/// Nothing is written that the schema does not name, and nothing is named that is never written.
+/// Every written member is in the schema, and every member of the schema is written.
 fn names_all(schema: &Value, seen: &BTreeSet<String>) {
     let known: BTreeSet<String> = schema::members(schema).into_iter().collect();
     let unnamed: Vec<&String> = seen.difference(&known).collect();

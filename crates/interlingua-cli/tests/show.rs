@@ -1,6 +1,6 @@
-//! A session shown: whole outputs for every log in the repository, and logs that mean harm.
+//! `show`: complete outputs for every log in the repository, and malicious logs.
 //!
-//! `INTERLINGUA_BLESS=1 cargo test --package interlingua-cli --test show` writes the goldens anew; read the difference.
+//! `INTERLINGUA_BLESS=1 cargo test --package interlingua-cli --test show` updates the goldens; read the diff.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -17,7 +17,7 @@ use support::Dir;
 const HOSTILE: &str = include_str!("fixtures/hostile.jsonl");
 const FORMS: [(&str, &str); 3] = [("", "txt"), (" --markdown", "md"), (" --html", "html")];
 
-/// Every log in the repository: the dialect, the name, the file.
+/// Every log in the repository: dialect, name, file.
 fn logs() -> Vec<(&'static str, String, PathBuf)> {
     fixtures(|dialect| dialect.plane == Plane::Log)
 }
@@ -51,7 +51,7 @@ fn fixtures(of: impl Fn(&Dialect) -> bool) -> Vec<(&'static str, String, PathBuf
     found
 }
 
-/// The page without its style and script, which are files of their own.
+/// The page without its style and script, which are separate files.
 fn without_assets(page: &str) -> String {
     let cut = |page: &str, tag: &str| {
         let (before, rest) = page.split_once(&format!("<{tag}>")).expect("a page has one");
@@ -69,7 +69,7 @@ fn every_log_of_the_repository_is_shown_as_before() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/show");
     let bless = std::env::var_os("INTERLINGUA_BLESS").is_some();
     let dir = Dir::new("show_goldens");
-    // Universal events say everything there is to say.
+    // Universal events support every field.
     let shown = fixtures(|dialect| dialect.plane == Plane::Log || dialect.name == "universal");
     let mut cases: Vec<(String, String, Vec<u8>)> = shown
         .into_iter()
@@ -96,8 +96,8 @@ fn every_log_of_the_repository_is_shown_as_before() {
     assert!(wrong.is_empty(), "differs (bless, then read the difference):\n{wrong}");
 }
 
-/// The stories of the sessions of a file, each without its title and its facts, and without the numbers of its turns: the
-/// turns of a file are numbered across its sessions.
+/// The stories of the sessions in a file, without titles, facts and turn numbers: the turns of a file are numbered
+/// across its sessions.
 fn stories(shown: &str) -> Vec<String> {
     let mut sessions: Vec<Vec<String>> = vec![Vec::new()];
     for line in shown.lines() {
@@ -110,8 +110,8 @@ fn stories(shown: &str) -> Vec<String> {
         }
         let rule = line.strip_prefix("── turn ").map(|rule| rule.trim_start_matches(|c| !"─".contains(c)));
         let line = rule.map_or(line.to_owned(), |rule| format!("turn{}", rule.trim_start_matches('─')));
-        // A record says only at its end what the session was at its beginning; such lines count as entries, too.
-        // OpenCode's storage names a session after its first documents, its record before.
+        // A record gives the session's initial facts only at its end, which adds entries. OpenCode's storage names a
+        // session after its first documents, its record before them.
         if line.contains("· now: ") || line.contains("↺ another session") {
             continue;
         }
@@ -128,14 +128,14 @@ fn a_record_tells_the_same_story_as_its_log() {
         let dir = Dir::new("show_records");
         dir.write("s.jsonl", fs::read(path).expect("a log can be read"));
         dir.run("convert s.jsonl --to record -o s.json -q").expect(0, "");
-        // What is known of the session stands above the first rule, what is left out below the last empty line.
+        // Facts of the session are above the first rule; the list of hidden entries is below the last empty line.
         let shown = |file: &str| {
             let shown = dir.run(&format!("show {file} --width 90")).stdout().to_owned();
             let (_, story) = shown.split_once("\n── ").unwrap_or(("", ""));
             let (story, _) = story.rsplit_once("\n\n").unwrap_or((story, ""));
             stories(&format!("── {story}"))
         };
-        // A source of several sessions becomes a record each: `s.json`, `s-2.json` and so on.
+        // A source of several sessions becomes several records: `s.json`, `s-2.json` and so on.
         let mut records = vec!["s.json".to_owned()];
         records.extend(
             (2..).map(|number| format!("s-{number}.json")).take_while(|file| dir.files().contains(file)),
@@ -210,7 +210,7 @@ fn a_page_has_no_markup_but_its_own() {
             let mut words = tag.splitn(2, ' ');
             let name = words.next().unwrap_or_default();
             assert!(known.contains(&name), "<{tag}>");
-            // Outside quotes there are names of attributes and nothing else.
+            // Outside quotes, a tag contains only attribute names.
             for (number, piece) in words.next().unwrap_or_default().split('"').enumerate() {
                 for word in piece.split_whitespace().filter(|_| number % 2 == 0) {
                     let word = word.trim_end_matches('=');
@@ -330,7 +330,7 @@ fn agents_below_agents_without_end_are_shown() {
         let ran = dir.run(&format!("show x.json{flags}"));
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
         assert_eq!(ran.stdout().matches("Task").count(), 5000);
-        // Below one another as far as that can be read, side by side from there on.
+        // Nested up to a readable depth, and side by side from there on.
         let deepest = ran.stdout().lines().map(|line| line.matches('┃').count()).max();
         assert!(!flags.is_empty() || deepest == Some(8), "{deepest:?}");
     }

@@ -1,4 +1,4 @@
-//! Small things that cost people minutes.
+//! Small usability details.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -58,7 +58,7 @@ fn a_check_takes_a_directory() {
     dir.write("logs/a.jsonl", LOG).write("logs/deep/b.jsonl", LOG);
     let ran = dir.run("check logs");
     assert_eq!((ran.code, ran.stdout()), (Some(0), "checked 2 files, 2 sound\n"));
-    // Each of them only if someone wants to know, or if it is not sound.
+    // A file is listed only with `-v` or if it is not sound.
     assert_eq!(dir.run("check logs -v").stdout().matches("\nsound: ").count(), 2);
     dir.write("logs/c.jsonl", [LOG, "{"].concat());
     let ran = dir.run("check logs");
@@ -75,7 +75,7 @@ fn a_missing_target_points_to_the_list() {
         2,
         "error: what to convert to is not said\nhint: say it with `--to DIALECT`; `interlingua dialects` lists them\n",
     );
-    // A name that is near is offered, and none that is not.
+    // A similar name is suggested, a dissimilar name is not.
     assert!(dir.run("convert x.jsonl --to gemni").stderr.contains("did you mean `gemini`?"));
     assert!(!dir.run("convert x.jsonl --to ppt").stderr.contains("did you mean"));
 }
@@ -143,7 +143,7 @@ fn sessions_in_files_of_one_name_stay_sessions_of_their_own() {
         assert_eq!(id(place), id(place), "{place}");
         assert!(ids.insert(id(place)), "{place} has the id of another");
     }
-    // A session that is known by its folder is the same session elsewhere, and in its other file.
+    // A session named by its folder keeps its id when the folder moves, and in its other file.
     dir.write(&format!("moved/{one}/wire.jsonl"), log);
     assert!(ids.contains(&id(&format!("moved/{one}/wire.jsonl"))));
 }

@@ -1,4 +1,4 @@
-//! What `stats` counts, what it says of the cost, and that sums add up.
+//! The counts of `stats`, its costs, and the consistency of its totals.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use support::{Dir, Ran};
 
-/// A session of Claude Code in which something of every sort happens.
+/// A session of Claude Code with every kind of event.
 const SESSION: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"11111111-aaaa","timestamp":"2026-02-10T23:59:00.000Z","cwd":"/w","message":{"role":"user","content":"When is high water?"}}
 {"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"11111111-aaaa","timestamp":"2026-02-10T23:59:10.000Z","requestId":"req_1","message":{"role":"assistant","id":"msg_0000000000000001","model":"claude-opus-4-6","content":[{"type":"thinking","thinking":"tides","signature":"s"}],"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":1000,"output_tokens":1,"cache_creation":{"ephemeral_5m_input_tokens":150,"ephemeral_1h_input_tokens":50}}}}
 {"type":"assistant","uuid":"a2","parentUuid":"a1","sessionId":"11111111-aaaa","timestamp":"2026-02-10T23:59:11.000Z","requestId":"req_1","message":{"role":"assistant","id":"msg_0000000000000001","model":"claude-opus-4-6","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"tide"}}],"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":1000,"output_tokens":90,"cache_creation":{"ephemeral_5m_input_tokens":150,"ephemeral_1h_input_tokens":50}}}}
@@ -27,7 +27,7 @@ const CODEX: &str = r#"{"timestamp":"2026-02-11T10:00:00.000Z","type":"session_m
 {"timestamp":"2026-02-11T10:00:05.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ho"}]}}
 "#;
 
-/// What stands between two texts.
+/// The text between two markers.
 #[track_caller]
 fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
     let (_, rest) = text.split_once(from).unwrap_or_else(|| panic!("no {from} in {text}"));
@@ -142,7 +142,7 @@ fn the_json_has_every_number_and_sums_add_up() {
     );
 }
 
-/// A fork copies what its parent said, and a response belongs to one of them only.
+/// A fork copies items of its parent, and a response belongs to one session only.
 #[test]
 fn what_several_files_repeat_counts_once() {
     let dir = Dir::new("stats_copies");
@@ -152,17 +152,17 @@ fn what_several_files_repeat_counts_once() {
     let all = dir.run("stats . --json -j 1");
     assert_eq!(total(&all), total(&alone));
     assert!(all.stdout().contains(r#""repeated_responses":3"#), "{}", all.stdout());
-    // The copy of the file is the same session, the fork is another.
+    // The copy of the file is the same session; the fork is another session.
     assert!(all.stdout().contains(r#""sessions":2,"first""#), "{}", all.stdout());
     assert_eq!(dir.run("stats . --json -j 7").stdout, all.stdout);
     let told = dir.run("stats .");
     assert!(told.stdout().contains("  3 responses in several files, counted once\n"), "{}", told.stdout());
     assert!(told.stdout().contains("\n  copies       1 file, counted once\n"), "{}", told.stdout());
     assert!(all.stdout().contains(r#""copied_files":1"#), "{}", all.stdout());
-    // Codex has no ids of responses: the time and the counts tell a copy.
+    // Codex has no response ids: equal times and counts identify a copy.
     dir.write("c1/b.jsonl", CODEX).write("c2/b.jsonl", CODEX.replace("22222222-bbbb", "44444444-dddd"));
     assert_eq!(total(&dir.run("stats c1 c2 --json")), total(&dir.run("stats c1 --json")));
-    // A line that the log repeats long after it adds nothing either.
+    // A line that the log repeats much later adds nothing either.
     let lines: Vec<&str> = SESSION.lines().collect();
     let padding: String = (10..60).fold(String::new(), |text, number| {
         text + &lines[7]
@@ -176,7 +176,7 @@ fn what_several_files_repeat_counts_once() {
     assert_eq!(total(&dir.run("stats once --json")), total(&dir.run("stats again --json")));
 }
 
-/// The part of the JSON that tells the total of what was used.
+/// The total usage in the JSON.
 fn total(ran: &Ran) -> String {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     between(ran.stdout(), r#""usage":{"total":{"#, "}").to_owned()
@@ -190,7 +190,7 @@ fn a_response_counts_as_last_reported_on_the_day_it_began() {
     let ran = dir.run("stats x.jsonl --json");
     let first_day = between(ran.stdout(), r#""day":"2026-02-10","#, "}");
     assert!(first_day.contains(r#""output":90,"#), "{first_day}");
-    // Also if the two reports stand in two files.
+    // The same if the two reports are in two files.
     let lines: Vec<&str> = SESSION.lines().collect();
     dir.write("one.jsonl", lines[..2].join("\n")).write("two.jsonl", lines[2..].join("\n"));
     for order in ["one.jsonl two.jsonl", "two.jsonl one.jsonl"] {
@@ -211,7 +211,7 @@ fn a_call_that_is_repeated_is_one_and_an_id_used_again_is_another() {
     assert_eq!(calls(same), r#""calls":3,"ok":1,"failed":1,"no_result":1"#);
     let again = [SESSION, &lines[2].replace("23:59:11", "23:59:51"), "\n"].concat();
     assert_eq!(calls(again), r#""calls":4,"ok":1,"failed":1,"no_result":2"#);
-    // The result first, as in lines that were shuffled.
+    // The result first, as in shuffled lines.
     let shuffled = [lines[3], lines[2], lines[0]].join("\n");
     assert_eq!(calls(shuffled), r#""calls":1,"ok":0,"failed":1,"no_result":0"#);
 }
@@ -248,7 +248,7 @@ fn lines_before_the_first_name_of_the_session_belong_to_it() {
     assert!(ran.stdout().contains(r#""milliseconds":{"sessions":145000,"#), "{}", ran.stdout());
 }
 
-/// A live stream tells at its end what the whole turn used and cost.
+/// A live stream reports the usage and the cost of the whole turn at its end.
 #[test]
 fn the_cost_of_a_turn_is_that_of_its_responses() {
     let dir = Dir::new("stats_turn");
@@ -282,7 +282,7 @@ fn with_several_models_in_a_record_none_is_guessed() {
     };
     assert_eq!(names("jsonl"), [r#""gpt-5.1""#, r#""gpt-5.2""#]);
     assert_eq!(names("json"), names("jsonl"));
-    // A record whose counts do not name the model.
+    // A record whose usage does not name the model.
     let record = String::from_utf8(dir.read("x.json")).expect("text");
     let record = record.replace(r#","model-id":"gpt-5.2""#, "").replace(r#","model-id":"gpt-5.1""#, "");
     dir.write("x.json", record);
@@ -340,7 +340,7 @@ fn the_users_prices_take_the_place_of_ours() {
         "{}",
         ran.stdout()
     );
-    // A price that is missing is not made up from the others.
+    // A missing price is not derived from the other prices.
     dir.write("mine.toml", "date = \"x\"\nsource = \"me\"\n[models.\"gpt-5.2\"]\ninput = 100\n");
     assert!(dir.run("stats x.jsonl --prices mine.toml").stdout().contains("cost unknown\n"));
     dir.write("mine.toml", "date = \"x\"\nsource = \"me\"\n[models.a]\ninptu = 100\n");
@@ -446,7 +446,7 @@ fn what_is_no_session_is_refused_or_skipped() {
         "{}",
         ran.stdout()
     );
-    // One that cannot be read does not stop the others.
+    // An unreadable input does not stop the others.
     let ran = dir.run("stats in/x.jsonl nowhere.jsonl");
     assert!(ran.stdout().starts_with("1 session in 1 file"), "{}", ran.stdout());
     assert_eq!(ran.code, Some(1));
@@ -461,7 +461,7 @@ fn oversight_subagents_and_compactions_are_counted() {
         r#"{"type":"system-event","event-type":"permission-requested","data":{"id":"p2","action":"Bash"}}"#,
         r#"{"type":"system-event","event-type":"permission-resolved","data":{"id":"p2","action":"Bash","answer":"accept"}}"#,
         r#"{"type":"system-event","event-type":"permission-requested","data":{"id":"p3","action":"Bash"}}"#,
-        // Told twice, as an event and by the message that stands for what is gone.
+        // The compaction is recorded twice: as an event and as the summary message.
         r#"{"type":"system-event","event-type":"compacted","data":{"trigger":"auto","before":9000}}"#,
         r#"{"type":"user","origin":"summary","content":"what was said"}"#,
         r#"{"type":"user","origin":"agent","agent":"scout","content":"look around"}"#,
@@ -496,7 +496,7 @@ tools 1 call, 0 failed (0 said so, 0 by exit code)
     );
 }
 
-/// Colours are for terminals, and what a log says reaches none.
+/// Colours are for terminals only, and log text cannot reach a terminal unescaped.
 #[test]
 fn names_from_a_log_cannot_speak_to_the_terminal() {
     let dir = Dir::new("stats_hostile");
@@ -511,7 +511,7 @@ fn names_from_a_log_cannot_speak_to_the_terminal() {
     assert!(!ran.stdout().contains(['\u{1b}', '\u{7}']), "{}", ran.stdout());
 }
 
-/// Numbers as large as they get: sums stop at the largest, nothing breaks.
+/// Very large numbers: sums saturate and no calculation overflows.
 #[test]
 fn absurd_numbers_are_survived() {
     let dir = Dir::new("stats_absurd");
@@ -534,7 +534,7 @@ fn absurd_numbers_are_survived() {
 #[test]
 fn a_log_without_end_takes_no_memory() {
     let dir = Dir::new("stats_memory");
-    // The same lines again and again: nothing new to remember.
+    // The same lines repeated add nothing to memory.
     let line = format!(
         "{}\n",
         SESSION.lines().nth(2).expect("it has three lines").replace("tide", &"tide ".repeat(2000))
@@ -551,7 +551,7 @@ fn a_log_without_end_takes_no_memory() {
     assert!(String::from_utf8_lossy(&output.stdout).contains(r#""calls":3,"#));
 }
 
-/// Two files of one session, of which the second repeats half of the first: every figure is that of the first alone.
+/// Two files of one session, of which the second repeats half of the first: every count equals that of the first alone.
 #[test]
 fn a_session_in_two_files_is_counted_once_whatever_agent_wrote_it() {
     let dir = Dir::new("stats_two_files");
@@ -571,7 +571,7 @@ fn a_session_in_two_files_is_counted_once_whatever_agent_wrote_it() {
         dir.write("log/half.jsonl", lines[..lines.len() / 2].join("\n") + "\n");
         let both = dir.run("stats log --json -q");
         std::fs::remove_file(dir.path().join("log/half.jsonl")).expect("it is there");
-        // A file that does not name its session is a session of its own; of some the half cannot be recognised.
+        // A file without a session id is a separate session; for some dialects, half a file is not recognised.
         let sessions = |ran: &Ran| between(ran.stdout(), r#""failed":[],"sessions":"#, ",").to_owned();
         if both.stdout().matches(r#""input":"log/"#).count() != 2 || sessions(&both) != sessions(&alone) {
             continue;
@@ -584,7 +584,7 @@ fn a_session_in_two_files_is_counted_once_whatever_agent_wrote_it() {
     assert!(compared.len() >= 6, "{compared:?}");
 }
 
-/// A file without a session id is told from others by its bytes.
+/// A file without a session id is identified by its bytes.
 #[test]
 fn a_copy_of_a_file_is_counted_once_whatever_agent_wrote_it() {
     let dir = Dir::new("stats_copied_files");
@@ -619,7 +619,7 @@ fn the_calls_of_a_subagent_are_its_own() {
     let ran = dir.run("stats agent.jsonl --json");
     assert!(ran.stdout().contains(r#""subagents":{"count":1,"tool_calls":3}"#), "{}", ran.stdout());
     assert!(dir.run("stats agent.jsonl").stdout().contains("  sub-agents   1, with 3 tool calls\n"));
-    // Codex gives a sub-agent a session of its own.
+    // Codex gives a subagent its own session.
     let spawned = [
         r#"{"timestamp":"2026-11-15T10:00:00.000Z","type":"session_meta","payload":{"id":"0198aaaa-0000-7000-8000-000000000002","timestamp":"2026-11-15T10:00:00.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.140.0","source":{"subagent":{"thread_spawn":{"parent_thread_id":"0198aaaa-0000-7000-8000-000000000001","depth":1}}}}}"#,
         r#"{"timestamp":"2026-11-15T10:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"look"}]}}"#,
@@ -631,7 +631,7 @@ fn the_calls_of_a_subagent_are_its_own() {
     assert!(ran.stdout().contains(r#""subagents":{"count":1,"tool_calls":1}"#), "{}", ran.stdout());
 }
 
-/// The newest models have prices, and those without a row are estimated, which is printed.
+/// The newest models have prices; the costs of models without a row are marked as estimated.
 #[test]
 fn the_cost_of_an_unknown_model_is_estimated_by_its_family() {
     let dir = Dir::new("stats_estimated");

@@ -1,4 +1,4 @@
-//! Stores of sessions as inputs: each session is one, beside the ordinary logs of a directory.
+//! Stores of sessions as inputs: each session is an input, next to the ordinary logs of a directory.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
 
@@ -10,7 +10,7 @@ use support::Dir;
 const CLAUDE: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"user","content":"hi"}}
 "#;
 
-/// A directory with a tree of one session and a log.
+/// A directory with the storage tree of one session and a log.
 fn with_tree(test: &str) -> Dir {
     let dir = Dir::new(test);
     dir.write("in/claude.jsonl", CLAUDE)
@@ -63,7 +63,7 @@ fn a_database_of_something_else_is_left_aside_or_refused() {
     assert!(run.stderr.contains("holds many sessions"), "{}", run.stderr);
 }
 
-/// A database of OpenCode with one session and whatever else.
+/// A database of OpenCode with one session and additional rows.
 fn with_database(test: &str, more: &str) -> Dir {
     let dir = Dir::new(test);
     let database = Connection::open(dir.path().join("opencode.db")).expect("a database");
@@ -110,7 +110,7 @@ fn odd_rows_of_a_database_are_in_the_record_and_no_other_log_takes_them_silently
     ] {
         let dir = with_database(&format!("odd_rows_{name}"), more);
         let run = dir.run("convert -q --strict opencode.db --to record -o out");
-        // A session without messages is an output without content; nothing else is wrong.
+        // A session without messages yields an output without content, which is the only allowed error.
         let without_content = "error: `--strict`: 1 output without content\n";
         assert!(["", without_content].contains(&run.stderr.as_str()), "{name}: {}", run.stderr);
         let read = |folder: &str| -> String {
@@ -121,7 +121,7 @@ fn odd_rows_of_a_database_are_in_the_record_and_no_other_log_takes_them_silently
         for mark in ["hello there"].iter().chain(marks) {
             assert!(records.contains(mark), "{name}: {mark} is not in {records}");
         }
-        // Another log has them, or the report does.
+        // Each mark is in the other log or in the report.
         let run = dir.run("convert opencode.db --to codex -o codex --report report.json --strict");
         let logs = read("codex/");
         let is_there = marks.iter().all(|mark| logs.contains(mark));

@@ -1,4 +1,4 @@
-//! The command in a real terminal: the progress bar, colours, and Ctrl-C as a key that someone presses.
+//! The command in a real terminal: the progress bar, colours, and Ctrl-C as a key press.
 
 #![cfg(unix)]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
@@ -13,13 +13,13 @@ use pty_process::blocking::{Command, Pty, open};
 
 use support::{Dir, log, stoppable, wait_until};
 
-/// What a terminal was sent, and how the command ended.
+/// The bytes sent to a terminal, and the exit code of the command.
 struct Seen {
     sent: String,
     code: Option<i32>,
 }
 
-/// Runs the command in a terminal of 80 columns, with these variables; `meanwhile` may press keys.
+/// Runs the command in a terminal of 80 columns, with these environment variables; `meanwhile` may press keys.
 fn watch(dir: &Dir, args: &str, variables: &[(&str, &str)], meanwhile: impl FnOnce(&Pty)) -> Seen {
     let (pty, pts) = open().expect("a terminal can be opened");
     pty.resize(Size::new(24, 80)).expect("it has a size");
@@ -37,7 +37,7 @@ fn watch(dir: &Dir, args: &str, variables: &[(&str, &str)], meanwhile: impl FnOn
         let screen = scope.spawn(|| {
             let mut sent = Vec::new();
             let mut piece = [0; 4096];
-            // A terminal whose last program has ended has no more to say: Linux calls that an error.
+            // After the last program in a terminal has ended, Linux returns an error for reads.
             while let Ok(length @ 1..) = (&pty).read(&mut piece) {
                 sent.extend_from_slice(&piece[..length]);
             }
@@ -51,7 +51,7 @@ fn watch(dir: &Dir, args: &str, variables: &[(&str, &str)], meanwhile: impl FnOn
 }
 
 impl Seen {
-    /// What stands on the screen at the end. Only what we send is understood: anything else is a failure.
+    /// The final content of the screen. Only sequences that we send are supported; any other sequence fails the test.
     fn screen(&self) -> String {
         let mut lines = vec![String::new()];
         let (mut row, mut column) = (0, 0);
@@ -96,13 +96,13 @@ impl Seen {
         has_colours(&self.sent)
     }
 
-    /// The words of the progress bar.
+    /// Whether the output contains the progress bar.
     fn has_bar(&self) -> bool {
         self.sent.contains(" left") && self.sent.contains("B/s")
     }
 }
 
-/// Whether a text has a sequence that sets a colour or a style.
+/// Whether a text contains a colour or style sequence.
 fn has_colours(text: &str) -> bool {
     text.split("\x1b[")
         .skip(1)
@@ -126,7 +126,7 @@ fn a_progress_bar_is_drawn_while_files_are_converted_and_gone_after() {
     let screen = seen.screen();
     assert!(!screen.contains("B/s"), "{screen}");
     assert!(screen.contains("12 files"), "{screen}");
-    // Whoever asks for quiet, or reads along in a pipe, sees none; nor does a terminal that cannot draw.
+    // There is no bar with `-q` and none in a terminal that cannot draw.
     for (args, variables) in [("-q", &[][..]), ("--jobs 2", &[("TERM", "dumb")][..])] {
         let seen = watch(&dir, &format!("convert logs --to record -o out {args}"), variables, |_| ());
         assert_eq!(seen.code, Some(0), "{}", seen.sent);
@@ -178,13 +178,13 @@ fn control_c_leaves_whole_files_and_a_clean_terminal() {
     for file in &written {
         assert!(dir.read(file).ends_with(b"}\n"), "{file} is whole");
     }
-    // The bar is gone, the line is all that stands there, and the cursor was never hidden.
+    // The bar is gone, only the message is on the screen, and the cursor was never hidden.
     let told =
         format!("stopped: {} of 150 files are complete, and nothing half-written is left", written.len());
     assert_eq!(seen.screen().trim(), told, "{:?}", seen.sent);
 }
 
-/// A document without a final newline would leave the prompt behind its last brace.
+/// A document without a final newline would put the prompt after its last brace.
 #[test]
 fn what_ends_without_a_newline_ends_its_line_on_a_terminal() {
     let dir = Dir::new("terminal_newline");
@@ -193,12 +193,12 @@ fn what_ends_without_a_newline_ends_its_line_on_a_terminal() {
     let convert = "convert request.json --from openai-chat --role request --to gemini -q";
     let seen = watch(&dir, convert, &[], |_| {});
     assert!(seen.sent.ends_with("}\r\n"), "{:?}", seen.sent);
-    // In a file or a pipe the bytes are those of the document.
+    // In a file or a pipe, the bytes are unchanged.
     let piped = dir.run(convert);
     assert!(piped.stdout.ends_with(b"}"), "{}", piped.stdout());
 }
 
-/// Data is for programs; on a terminal it may not steer the terminal, and the JSON in it means the same.
+/// Data on a terminal cannot control the terminal, and its JSON has the same meaning.
 #[test]
 fn data_on_a_terminal_does_not_steer_it_and_means_the_same() {
     let dir = Dir::new("terminal_data");
@@ -208,7 +208,7 @@ fn data_on_a_terminal_does_not_steer_it_and_means_the_same() {
             r#"{{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/w","message":{{"role":"user","content":"{text}"}}}}"#
         )
     };
-    // The second line is torn, and has what no JSON may have.
+    // The second line is torn and contains characters that are invalid in JSON.
     dir.write(
         "log.jsonl",
         format!("{}\n{{\"torn\x1b[2J\x1b]0;t\x07\x08\r{odd}\n", user(&format!("hi {odd}"))),
@@ -236,13 +236,13 @@ fn data_on_a_terminal_does_not_steer_it_and_means_the_same() {
         let found = seen.sent.chars().find(|c| is_harmful(*c));
         assert_eq!(found, None, "{args}: {:?}", seen.sent);
         assert!(lines.iter().all(|line| !line.contains('\r')), "{args}: {:?}", seen.sent);
-        // The JSON is that of a pipe.
+        // The JSON equals the output to a pipe.
         let to_pipe = args.replace(" -o /dev/tty", "").replace(" -o /dev/stdout", "");
         let piped = dir.run(&to_pipe);
         for (shown, line) in lines.iter().zip(piped.stdout.split(|byte| *byte == b'\n')) {
             let Ok(meant) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
             let shown: serde_json::Value = serde_json::from_str(shown).expect("JSON");
-            // Two runs are made at two times.
+            // Universal events contain the time of the run, which differs between two runs.
             assert!(shown == meant || args.contains("universal"), "{args}: {shown} is not {meant}");
         }
     }

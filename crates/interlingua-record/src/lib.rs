@@ -1,12 +1,12 @@
 //! The verifiable agent record: its schema and the check.
 //!
-//! A record is one agent session in a neutral form that can be checked, signed and read without the
-//! agent that made it (`docs/record.md`). For now this crate holds the schema and the check alone; CBOR, signatures,
-//! the Merkle tree, redaction and attribution will live here too.
+//! A record is one agent session in a neutral form that can be checked, signed and read without the agent that made it
+//! (`docs/record.md`). For now this crate holds only the schema and the check; CBOR, signatures, the Merkle tree,
+//! redaction and attribution will be added here.
 //!
-//! It does not validate with the CDDL text at run time: a CDDL engine is some hundred times slower
-//! than reading. The record dialect of the core checks every rule while it reads, and the tests of
-//! this crate put the same probes to both, so that schema and reader cannot drift apart.
+//! The crate does not validate with the CDDL text at run time, because a CDDL engine is some hundred times slower than
+//! the reader. The record dialect of the core checks every rule while it reads. The tests of this crate run the same
+//! probes against the CDDL and the reader, so that schema and reader cannot drift apart.
 
 pub mod contract;
 
@@ -19,20 +19,20 @@ use interlingua::sniff;
 
 /// The schema of the unsigned record, profile v3, as CDDL (RFC 8610).
 ///
-/// For printing, for documentation, and for those who want to validate with a tool of their own.
+/// For printing, for documentation, and for validation with other tools.
 ///
 /// ```
 /// assert!(interlingua_record::CDDL_V3.contains("start = agent-record"));
 /// ```
 pub const CDDL_V3: &str = include_str!("../schema/record-v3.cddl");
 
-/// The schema of profile v2, which went before.
+/// The schema of profile v2, the predecessor of v3.
 pub const CDDL_V2: &str = include_str!("../schema/record-v2.cddl");
 
-/// Checks a record in JSON, of the profile that its version names: its schema, its links, whether it can be read at all.
+/// Checks a JSON record of the profile named by its version: syntax, schema and links.
 ///
 /// Problems are in the order they were found; a record is valid when none of them is an
-/// [error](interlingua::error::Severity::Error). The first hundred are given.
+/// [error](interlingua::error::Severity::Error). At most a hundred problems are returned.
 ///
 /// ```
 /// let problems = interlingua_record::check(br#"{"version":"3.0.0","id":"r1","session":[]}"#);
@@ -41,7 +41,7 @@ pub const CDDL_V2: &str = include_str!("../schema/record-v2.cddl");
 pub fn check(bytes: &[u8]) -> Vec<Problem> {
     match read(bytes) {
         Ok(problems) => problems,
-        // The record dialect reads logs: its own registry entry says so.
+        // The registry entry of the record dialect has a reader for logs, so this error cannot occur.
         Err(error) => unreachable!("{error}"),
     }
 }

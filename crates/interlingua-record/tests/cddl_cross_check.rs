@@ -1,10 +1,10 @@
-//! Our CDDL, read by a library that is not ours.
+//! Our CDDL, checked with a third-party library.
 //!
-//! The probes (`tests/support`) say what the schema *means*: the library must agree with each of them,
-//! except where it is known to be wrong.
+//! The probes (`tests/support`) define the meaning of the schema: the library must agree with every probe, except where
+//! the library is known to be wrong.
 //!
-//! `INTERLINGUA_RECORDS_DIR=dir cargo test -p interlingua-record` also validates every `*.json` file
-//! under `dir`, to hold the records our writer makes to the schema.
+//! `INTERLINGUA_RECORDS_DIR=dir cargo test -p interlingua-record` also validates every `*.json` file under `dir`, to
+//! check the records of our writer against the schema.
 
 #![expect(clippy::expect_used, reason = "a test that cannot read its files has failed")]
 
@@ -36,7 +36,7 @@ fn the_library_and_the_probes_agree() {
         }
     }
 
-    // Equal, not a superset: when a new version of the library mends one of these, the list shrinks.
+    // The sets must be equal: when a new version of the library fixes a case, the list must shrink.
     let known: BTreeSet<String> = CRATE_IS_WRONG_ON.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(wrong, known);
 }
@@ -185,18 +185,18 @@ fn breaches(schema: &CDDL<'_>, json: &[u8]) -> Vec<String> {
     }
 }
 
-/// The documents of a file, one after the other: a source of several sessions becomes several records.
+/// The documents of a file: a source of several sessions becomes several records.
 fn documents(json: &[u8]) -> Vec<Vec<u8>> {
     let documents = serde_json::Deserializer::from_slice(json).into_iter::<serde_json::Value>();
     documents.map(|document| document.expect("a record is JSON").to_string().into_bytes()).collect()
 }
 
-/// The dialects, with their fixtures.
+/// The folder of the dialects and their fixtures.
 const DIALECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/src/dialects");
-/// Breaches printed per record; the library reports each one again for every alternative it tried.
+/// Violations printed per record; the library repeats each violation for every alternative it tried.
 const BREACHES_SHOWN: usize = 5;
 
-/// Probes on which `cddl` 0.10.7 errs, and why. Our own reader has no such list.
+/// Probes on which `cddl` 0.10.7 errs, with the reason. Our own reader has no such list.
 const CRATE_IS_WRONG_ON: &[(&str, &str)] = &[
     ("invalid-range-start-line-negative", NEGATIVE_PASSES_AS_UINT),
     ("invalid-timestamp-negative", NEGATIVE_PASSES_AS_UINT),
@@ -206,9 +206,9 @@ const CRATE_IS_WRONG_ON: &[(&str, &str)] = &[
     ("invalid-version-twice", DUPLICATE_IS_GONE_BEFORE_IT_LOOKS),
 ];
 
-/// In JSON only; its CBOR validator gets this right.
+/// In JSON only; the library's CBOR validator is correct.
 const NEGATIVE_PASSES_AS_UINT: &str = "any JSON integer passes as `uint`";
-/// Writing `^` and `$` into the schema would hide this, but there they are ordinary characters.
+/// Adding `^` and `$` to the schema would hide this, but in CDDL they are ordinary characters.
 const REGEXP_IS_NOT_ANCHORED: &str = "`.regexp` searches instead of matching the whole text";
-/// Not the validator's fault: `serde_json::Value` keeps the last of two members of one name.
+/// This error is in the JSON parser: `serde_json::Value` keeps the last of two members of one name.
 const DUPLICATE_IS_GONE_BEFORE_IT_LOOKS: &str = "the JSON parser drops the first of two members";

@@ -1,4 +1,4 @@
-//! Work orders and receipts: what is done, what is refused, and that schemas and code say the same.
+//! Work orders and receipts: translations, refusals, and the agreement of schemas and code.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ fn receipt_of(receipt: &Receipt) -> Value {
     value
 }
 
-/// A few words of JSON Schema, enough for ours.
+/// A minimal JSON Schema validator, sufficient for our schemas.
 fn against(value: &Value, schema: &Value, place: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |holds: bool, what: &str| {
@@ -125,7 +125,7 @@ fn an_order_is_carried_out_and_its_receipt_tells_how() {
     assert_eq!(verify(&text, &files(b"before")), []);
     let found = verify(&text, &files(b"another"));
     assert_eq!((found.len(), found[0].pointer.as_str()), (1, "/previous"));
-    // A changed receipt is seen by itself, and by the one after it.
+    // A changed receipt is detected by its own digest and by the next receipt.
     let found = verify(&text.replace("\"Partial\"", "\"Complete\""), &files(b"before"));
     assert_eq!((found.len(), found[0].pointer.as_str()), (1, "/digest"));
     assert_ne!(Digest::of(text.as_bytes()), Digest::of(text.replace("Partial", "Complete").as_bytes()));

@@ -1,4 +1,4 @@
-//! Our checker against the probes: it must be right on every one.
+//! Runs our checker on the probes: every verdict must be correct.
 
 #![expect(clippy::expect_used, reason = "a test that cannot read its files has failed")]
 

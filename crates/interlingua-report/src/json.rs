@@ -1,5 +1,4 @@
-//! Reports as JSON, for programs. [`SCHEMA`] describes the documents, `docs/cli.md` the meaning of the members. A document
-//! is written file by file to an [`Output`] of the caller; this module opens no file.
+//! Reports as JSON, for programs. `docs/cli.md` describes the members.
 
 use interlingua::error::{Problem, Window};
 use interlingua::framing::Framing;
@@ -11,11 +10,12 @@ use crate::{Checked, Converted, Explain, Identified, IdentifiedBy, Summary, safe
 /// The JSON schema of the documents that [`ReportWriter`] writes.
 pub const SCHEMA: &str = include_str!("../schema/report-1.schema.json");
 
-/// The version of these documents. A higher one may change what members mean; members may be added without.
+/// The version of these documents. A new version may change the meaning of members; adding members does not change the
+/// version.
 const VERSION: u64 = 1;
 
 /// A report that is written file by file, so that it is never in memory as a whole. Nothing is written before the first
-/// file or [`ReportWriter::finish`].
+/// file is done, so a run that fails earlier writes no byte.
 #[derive(Debug)]
 pub struct ReportWriter<O> {
     command: &'static str,
@@ -24,12 +24,12 @@ pub struct ReportWriter<O> {
 }
 
 impl<O: Output> ReportWriter<O> {
-    /// The report of a command (`convert` or `check`), written to `sink`.
+    /// The report of a command, to a file or to stdout.
     pub const fn new(command: &'static str, sink: O) -> Self {
         Self { command, sink, has_begun: false }
     }
 
-    /// Writes the beginning of the document, or the separator between two files.
+    /// Writes the beginning of the report, or the separator between two files.
     fn begin(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             return self.sink.write(b",");
@@ -64,7 +64,7 @@ impl<O: Output> ReportWriter<O> {
         });
     }
 
-    /// Adds a checked file: its dialect and its problems, or the error with which reading it failed.
+    /// Adds a checked file: its dialect and its problems, or the error that prevented reading.
     pub fn checked(&mut self, name: &str, result: &Result<Checked, impl Explain>) {
         self.file(|json| {
             json.key("input").str(&Str::plain(name));
@@ -94,8 +94,7 @@ impl<O: Output> ReportWriter<O> {
         self.sink.write(file.as_bytes());
     }
 
-    /// Ends the document with the skipped inputs and, for a conversion, with the failed inputs and the sum. Returns the
-    /// output, which the caller closes.
+    /// Ends the report: adds the skipped files, and for a conversion the failures and the total.
     pub fn finish<E: Explain>(mut self, skipped: &[(String, E)], rest: Option<&Summary<E>>) -> O {
         let end = held(|json| {
             json.object();
@@ -118,7 +117,7 @@ impl<O: Output> ReportWriter<O> {
     }
 }
 
-/// Writes the member `fate`: a list of inputs without an output, with the error of each.
+/// A list of skipped or failed inputs with the reason for each.
 pub fn left_out(fate: &'static str, files: &[(String, impl Explain)], json: &mut JsonWriter<'_>) {
     json.key(fate).array();
     for (name, error) in files {
@@ -193,7 +192,7 @@ fn details(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
         for Row { path, reason, field, count, bytes, first } in rows {
-            // A path holds member names as the source wrote them, with their escapes.
+            // A path holds member names as the source wrote them, including escapes.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
                 json.key("reason").literal(reason.word());

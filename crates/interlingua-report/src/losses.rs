@@ -1,4 +1,4 @@
-//! Losses for people: sections by subject, then paths, grouped by a common prefix.
+//! Losses for people: grouped by section, then by paths with a common prefix.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,14 +9,15 @@ use interlingua::model::{Field, Group};
 use crate::render::{leaves, number, plural};
 use crate::safe;
 
-/// The subject of a loss.
+/// The section of the loss table a loss belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Messages, calls, results, failures, questions and permissions. Unreadable input counts here, because it may hold them.
+    /// Content of the conversation, failures, permissions and questions. Also unparsed input, because it may hold any
+    /// of these.
     Conversation,
-    /// Settings, the session and usage.
+    /// Settings, usage and facts about the session.
     Settings,
-    /// Ids and structure of a file, and values without a field in the model.
+    /// Ids, structure and values that the model has no field for.
     Bookkeeping,
 }
 
@@ -33,9 +34,9 @@ impl Section {
 
     fn of(path: &str, field: Option<Field>) -> Self {
         match field {
-            // The policy of a session is a setting; a permission asked for in a session is part of the conversation.
+            // The session's permission settings; decisions made during the session are conversation.
             Some(Field::PermissionMode | Field::ApprovalPolicy | Field::SandboxPolicy) => Section::Settings,
-            // Encrypted reasoning is reasoning, and a notice was shown to a person.
+            // Encrypted reasoning is reasoning, and a notice was shown to the user.
             Some(Field::Encrypted | Field::NoticeText) => Section::Conversation,
             Some(field) => match field.group() {
                 Group::Conversation | Group::Failure | Group::Oversight => Section::Conversation,
@@ -48,10 +49,11 @@ impl Section {
     }
 }
 
-/// The path of bytes that are no document.
+/// The path of input that is not a JSON document.
 pub(crate) const UNPARSED: &str = "(unparsed)";
 
-/// The number of lost leaves of the conversation. A value that the target holds in another form does not count.
+/// The number of lost leaves that belong to the conversation. Values that the target holds in another form are not
+/// counted.
 pub(crate) fn of_conversation(report: &Report) -> u64 {
     report
         .lost_paths
@@ -65,11 +67,11 @@ fn is_missed(path: &str, reason: Option<Reason>, field: Option<Field>) -> bool {
     Section::of(path, field) == Section::Conversation && reason != Some(Reason::Redundant)
 }
 
-/// Lost (or kept) values of one file or of many, path by path.
+/// Lost (or kept) leaves of one file or many, by path.
 #[derive(Debug, Default)]
 pub(crate) struct LossTable {
     rows: Vec<LossRow>,
-    /// The rows, by their path, reason and field.
+    /// Index of the rows by path, reason and field.
     known: HashMap<RowKey, usize>,
 }
 
@@ -81,41 +83,41 @@ struct LossRow {
     reason: Option<Reason>,
     field: Option<Field>,
     count: u64,
-    /// The first place of the path, unless the whole file is one frame.
+    /// The place of the first occurrence, if it is known.
     place: Option<String>,
 }
 
-/// The most paths with rows of their own; further paths share one row.
+/// The maximum number of distinct paths; further paths share one row.
 const MOST_PATHS: usize = 20_000;
 const OTHER_PATHS: &str = "(other paths)";
-/// How much of a table is shown.
+/// How much of a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Each path in its own line.
+    /// One line for each path.
     All,
-    /// At most this many lines in a section; similar paths share a line.
+    /// At most this many lines per section; similar paths share a line.
     Lines(usize),
-    /// At most this many lines of the conversation, and only the sums of other sections.
+    /// At most this many lines for the conversation section, and totals for the other sections.
     Conversation(usize),
 }
 
 impl Detail {
-    /// One table on a screen, unless all is asked for.
+    /// For a single table on a screen, unless all rows are requested.
     pub(crate) const fn of_one(all: bool) -> Self {
         if all { Detail::All } else { Detail::Lines(9) }
     }
 
-    /// Several tables on a screen.
+    /// For several tables on a screen.
     pub(crate) const fn of_several(all: bool) -> Self {
         if all { Detail::All } else { Detail::Conversation(4) }
     }
 }
 
-/// The longest path that is shown whole.
+/// The longest path that is printed in full.
 const LONGEST_PATH: usize = 90;
 
 impl LossTable {
-    /// Adds rows of a report; `place` names a frame.
+    /// Adds the rows of a report; `place` returns the name of a row's frame.
     pub(crate) fn add(&mut self, rows: &[Row], place: impl Fn(&Row) -> Option<String>) {
         for row in rows {
             let at = match self.known.get(&key(&row.path, row)) {
@@ -126,10 +128,10 @@ impl LossTable {
         }
     }
 
-    /// Makes the row for a new path, or finds the shared row if the table has too many paths.
+    /// Adds a row for a new path; beyond `MOST_PATHS`, returns the shared row.
     #[cold]
     fn new_row(&mut self, row: &Row, place: impl FnOnce() -> Option<String>) -> usize {
-        // Text in brackets is a category, not a path; there are few categories, and each keeps its row.
+        // A name in brackets is not a path. These names are few, so each keeps a row of its own.
         let is_named = self.rows.len() < MOST_PATHS || row.path.starts_with('(');
         let path = if is_named { row.path.as_str() } else { OTHER_PATHS };
         *self.known.entry(key(path, row)).or_insert_with(|| {
@@ -139,7 +141,7 @@ impl LossTable {
         })
     }
 
-    /// The parts of the conversation that are missing, in words, and whether the target has no field for any of them.
+    /// The missing parts of the conversation as phrases, and whether all of them lack a field in the target.
     pub(crate) fn missed(&self, agents: u64) -> (Vec<String>, bool) {
         let mut counts: Vec<(Option<Field>, &str, u64)> = Vec::new();
         let mut no_field = true;
@@ -171,7 +173,7 @@ impl LossTable {
         }
         for (field, path, count) in &counts {
             match field {
-                // The parts of a call that is missing are missing with it.
+                // The parts of a missing call are covered by the call itself.
                 Some(Field::CallName | Field::ResultCallId) => {}
                 Some(Field::ItemAgent | Field::ItemParentCall) if subagents => {}
                 Some(field) if *count <= calls && is_part_of_call(*field) => {}
@@ -186,14 +188,14 @@ impl LossTable {
         (missed, no_field)
     }
 
-    /// Whether a lost value has no field in the model: such a value may have been part of the conversation.
+    /// Whether a value without a field of the model was lost; its meaning is unknown.
     pub(crate) fn has_unknown(&self) -> bool {
-        // Text in brackets is no path of a value, except for the shared row.
+        // A name in brackets is not a value, except the shared row of further paths.
         let is_value = |path: &str| !path.starts_with('(') || path == OTHER_PATHS;
         self.rows.iter().any(|row| row.field.is_none() && is_value(&row.path))
     }
 
-    /// All sections, in order.
+    /// The table as text, section by section.
     pub(crate) fn text(&self, fate: &str, detail: Detail) -> String {
         let mut text = String::new();
         for section in Section::ALL {
@@ -232,7 +234,7 @@ const fn is_part_of_result(field: Field) -> bool {
     )
 }
 
-/// A number of values of a field, in words for people.
+/// A count of values of a field, as a phrase for people.
 fn phrase(field: Field, count: u64) -> String {
     let of = |what: &str, of: &str| format!("{what} of {}", plural(count, of));
     match field {
@@ -309,7 +311,7 @@ fn phrase(field: Field, count: u64) -> String {
     }
 }
 
-/// A reason for a loss, for people; reports as JSON have its code.
+/// A reason as a phrase for people; JSON reports hold its code.
 pub const fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::NoSlot => "the target has no field for it",
@@ -327,7 +329,7 @@ fn key(path: &str, row: &Row) -> RowKey {
     (path.to_owned(), row.reason, row.field)
 }
 
-/// Writes a section of at most `most` lines, or one line for each path.
+/// Prints a section in at most `most` lines, or one line for each path.
 fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
     let mut groups = match most {
         None => rows.into_iter().map(|row| PathGroup::new(vec![row])).collect(),
@@ -360,12 +362,12 @@ fn section_text(text: &mut String, rows: Vec<&LossRow>, most: Option<usize>) {
     }
 }
 
-/// Paths that share a beginning.
+/// Rows whose paths share a prefix.
 struct PathGroup<'r> {
     rows: Vec<&'r LossRow>,
-    /// The number of shared segments.
+    /// The number of shared path segments.
     depth: usize,
-    /// Set if other paths with this prefix have groups of their own.
+    /// Whether other groups with the same prefix exist.
     is_rest: bool,
 }
 
@@ -391,7 +393,7 @@ impl<'r> PathGroup<'r> {
         &path[..length]
     }
 
-    /// Whether the group holds different paths.
+    /// Whether the group covers several distinct paths.
     fn is_several(&self) -> bool {
         self.rows.iter().any(|row| row.path != self.rows[0].path)
     }
@@ -405,7 +407,7 @@ impl<'r> PathGroup<'r> {
         }
     }
 
-    /// Whether splitting the group shows more. Values that always come together stay in one group.
+    /// Whether splitting the group adds information. Values that always occur together count as a single value.
     fn can_be_split(&self) -> bool {
         let [first, others @ ..] = &self.rows[..] else { return false };
         let alike =
@@ -414,7 +416,7 @@ impl<'r> PathGroup<'r> {
         !self.is_rest && self.is_several() && !come_together
     }
 
-    /// The reasons and an example of a place.
+    /// The reasons and the first place.
     fn about(&self) -> String {
         let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(why(row.reason?))).collect();
         reasons.sort_unstable();
@@ -450,7 +452,7 @@ impl<'r> PathGroup<'r> {
     }
 }
 
-/// The segments of a path, each with its leading slash; a text that is no path is one segment.
+/// The segments of a path, each with its leading slash; a name that is not a path is one segment.
 fn segments(path: &str) -> Vec<&str> {
     if !path.starts_with('/') {
         return vec![path];
@@ -460,7 +462,7 @@ fn segments(path: &str) -> Vec<&str> {
     begins.windows(2).map(|two| &path[two[0]..two[1]]).collect()
 }
 
-/// Splits rows into groups until `lines` are used, the largest groups first.
+/// Splits the rows into at most `lines` groups, dividing the largest groups first.
 fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<PathGroup<'_>> {
     let mut groups = PathGroup { rows, depth: 0, is_rest: false }.children();
     loop {
@@ -480,7 +482,7 @@ fn split(rows: Vec<&LossRow>, lines: usize) -> Vec<PathGroup<'_>> {
     }
 }
 
-/// A path made safe to show and at most [`LONGEST_PATH`] long: member names are arbitrary text of the source.
+/// A path that is safe to print and not too long: member names are arbitrary text of the source.
 fn shortened(path: &str) -> String {
     let path = safe::exact_line(path);
     let length = path.chars().count();
@@ -509,7 +511,7 @@ mod tests {
         table
     }
 
-    /// Names may be anything: empty, with slashes in them, like other paths.
+    /// Member names may be empty, contain slashes or look like other paths.
     #[test]
     fn whatever_paths_are_called_each_leaf_is_told_once() {
         let odd = [

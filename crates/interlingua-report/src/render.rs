@@ -1,5 +1,4 @@
-//! Prose about inputs, losses and problems. Colours only repeat the words; the caller strips them where they are not wanted.
-//! Every name and every text of an input has passed [`crate::safe`].
+//! All prose: messages about inputs, losses and problems. Colour only repeats the meaning of the words.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,13 +14,13 @@ use crate::losses::{Detail, LossTable, UNPARSED};
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
 use crate::{Converted, Explain, Identified, IdentifiedBy, safe};
 
-/// The number of listed items before `… and N more`.
+/// How many entries of a list are printed before `… and N more`.
 const MOST: usize = 20;
-/// The number of shown problems with one code.
+/// How many problems with the same code are printed for a conversion.
 const MOST_ALIKE: usize = 5;
-/// The number of named files that were skipped for the same reason.
+/// How many skipped files are named per reason.
 const MOST_SKIPPED: usize = 5;
-/// The number of fields named in a sentence.
+/// How many kinds of values are named in a sentence.
 const MOST_FIELDS: usize = 4;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -43,7 +42,7 @@ fn hint(text: &mut String, indent: &str, way_out: &str) {
     let _ = writeln!(text, "{indent}{CYAN}hint{CYAN:#}: {}", safe::exact_line(way_out));
 }
 
-/// The dialect and the role that an input is read as, and the basis of that choice.
+/// The dialect an input is read as, and how it was determined.
 pub fn reading(name: &str, identity: &Identified) -> String {
     let Identified { dialect, spec, by, looks_like } = identity;
     let mut text = format!("reading {} as {} ({})", safe::exact_line(name), dialect.name, spec.role.word());
@@ -58,8 +57,7 @@ pub fn reading(name: &str, identity: &Identified) -> String {
     text
 }
 
-/// The outcome of one file: a sentence, the counts, the losses, notes and problems. `verbose` lists every path, and the
-/// kept ones, too.
+/// The result of one file: a sentence, the counts, the losses, and the problems.
 pub fn converted(file: &Converted, verbose: bool) -> String {
     if file.is_copy {
         return format!("copied unchanged: it is {} already\n", role_of(file.to));
@@ -114,7 +112,7 @@ fn role_of((dialect, role): (&Dialect, Role)) -> String {
     format!("{} ({})", dialect.name, role.word())
 }
 
-/// The counts of items in the output.
+/// The content of the output in numbers.
 fn told(content: &ContentCounts) -> String {
     let ContentCounts { messages, reasoning, calls, results, failures } = *content;
     let sorts = [
@@ -133,7 +131,7 @@ fn told(content: &ContentCounts) -> String {
     }
 }
 
-/// The parts of the conversation that are not in the output.
+/// The parts of the conversation that are missing in the output.
 fn missed(table: &LossTable, report: &Report, to: Option<(&Dialect, Role)>, is_empty: bool) -> String {
     if is_empty {
         return format!("; {YELLOW}nothing of a conversation is in the output{YELLOW:#}");
@@ -162,7 +160,7 @@ fn missed(table: &LossTable, report: &Report, to: Option<(&Dialect, Role)>, is_e
     format!("; {YELLOW}not carried over: {}{more}{why}{YELLOW:#}", shown.join(", "))
 }
 
-/// Whether the output holds all unreadable bytes of the source unchanged.
+/// Whether all unparsed input is kept in the output.
 fn kept_damage(report: &Report) -> bool {
     let unparsed = |rows: &[Row]| rows.iter().any(|row| row.path == UNPARSED);
     unparsed(&report.kept_paths) && !unparsed(&report.lost_paths)
@@ -199,12 +197,12 @@ fn notes(text: &mut String, notes: &[(&str, u64)]) {
     }
 }
 
-/// Whether the severity of a problem is shown.
+/// Whether problems are printed with their severity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// A conversion, which goes on after a problem.
+    /// For a conversion, which continues after problems.
     Unsaid,
-    /// A check, which asks for the severity.
+    /// For `check`, which judges the input.
     Said,
 }
 
@@ -213,7 +211,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         return;
     }
     let _ = writeln!(text, "{title}:");
-    // A check lists more problems with one code than a conversion.
+    // `check` lists most problems; a conversion lists a few of each kind.
     let most_alike = if weight == Weight::Said { MOST } else { MOST_ALIKE };
     let mut seen: Vec<Code> = Vec::new();
     let mut left = report.more_problems;
@@ -225,7 +223,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
         }
         seen.push(found.code);
         problem(text, found, report.framing, weight);
-        // One hint for each code.
+        // Print the hint once for each kind.
         if let Some(way_out) = found.code.hint().filter(|_| alike == 0) {
             hint(text, "    ", way_out);
         }
@@ -259,7 +257,7 @@ pub fn converted_line(file: &Converted) -> String {
     format!("{} -> {}: {what}\n", safe::exact_line(&file.name), safe::exact_line(&output))
 }
 
-/// The outcome of many files: grouped by source and target dialect, then the sum.
+/// The summary of many files: grouped by source and target dialect, then in total.
 pub fn summary<E: Explain>(summary: &Summary<E>, verbose: bool) -> String {
     let Summary { files, ways, skipped, failed, total, .. } = summary;
     let mut text = String::new();
@@ -322,7 +320,7 @@ fn way(way: &Way, detail: Detail) -> String {
     text
 }
 
-/// Problems of many files, a line or two for each sort.
+/// Problems of many files, one or two lines for each kind.
 fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
     if !sorts.is_empty() {
         text.push_str("problems:\n");
@@ -342,7 +340,7 @@ fn problem_sorts(text: &mut String, sorts: &[ProblemSort], more: u64) {
     self::more(text, more);
 }
 
-/// The errors of failed inputs: the first ones, or all.
+/// The errors of failed files.
 pub fn failed(files: &[(String, impl Explain)], all: bool) -> String {
     let shown = if all { files } else { &files[..files.len().min(MOST)] };
     let mut text: String = shown.iter().map(|(_, error)| self::error(error)).collect();
@@ -358,7 +356,7 @@ pub(crate) fn place_in(file: &str, frame: FramePlace, name: &str) -> String {
     if frame.is_whole() { file } else { format!("{file}, {name}") }
 }
 
-/// The end of a long name, which tells files apart better than the beginning.
+/// A file name shortened to fit into a line; its end is kept because it is the most specific part.
 fn short_name(name: &str) -> String {
     const MOST: usize = 48;
     let length = name.chars().count();
@@ -366,11 +364,11 @@ fn short_name(name: &str) -> String {
         return name.to_owned();
     }
     let end: String = name.chars().skip(length - MOST).collect();
-    // From the first separator on, if the end holds one.
+    // Cut at a path separator if there is a separator.
     format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
 }
 
-/// The skipped inputs, grouped by reason.
+/// Skipped files, grouped by reason.
 pub fn skipped(files: &[(String, impl Explain)], verbose: bool) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     let mut known = HashMap::new();
@@ -396,7 +394,7 @@ pub fn skipped(files: &[(String, impl Explain)], verbose: bool) -> String {
     text
 }
 
-/// The reasons why a strict run failed.
+/// Why `--strict` fails the run.
 pub fn strict<E>(summary: &Summary<E>) -> String {
     let Report { lost, errors, .. } = summary.total;
     let empty: u64 = summary.ways.iter().map(|way| way.empty.1).sum();
@@ -413,7 +411,7 @@ pub fn strict<E>(summary: &Summary<E>) -> String {
     format!("{RED}error{RED:#}: `--strict`: {}\n", why.join(", "))
 }
 
-/// The verdict about one checked file, with its findings.
+/// The verdict of `check` for a file.
 pub fn checked(name: &str, identity: &Identified, report: &Report) -> String {
     let name = safe::exact_line(name);
     let mut text = format!("{name}: {} ({})", identity.dialect.name, identity.spec.role.word());
@@ -429,7 +427,7 @@ pub fn checked(name: &str, identity: &Identified, report: &Report) -> String {
         (Framing::Whole, _) => "1 document".to_owned(),
         (Framing::LinesOrDocuments(..), 1) => "1 part".to_owned(),
         (Framing::LinesOrDocuments(..), parts) => format!("{} parts", number(parts)),
-        // The frames of the head and the tail are no entries.
+        // The head and the tail of a record are not entries.
         (Framing::Documents(_), 3) => "1 entry".to_owned(),
         (Framing::Documents(_), parts) => format!("{} entries", number(parts.saturating_sub(2))),
     };
@@ -445,7 +443,7 @@ pub fn checked(name: &str, identity: &Identified, report: &Report) -> String {
     text
 }
 
-/// The number of files by verdict, after the last of several.
+/// How many files are sound, printed after the last of several files.
 pub fn verdicts(sound: u64, not_sound: u64, unreadable: u64) -> String {
     let mut text = format!("checked {}", plural(sound + not_sound + unreadable, "file"));
     let (good, bad) = (GREEN, RED);
@@ -483,7 +481,7 @@ pub fn number(number: u64) -> String {
     text
 }
 
-/// A table: columns as wide as their widest cell, the last one free.
+/// A table: columns as wide as their widest cell, the last column unpadded.
 pub fn table(head: &[impl AsRef<str>], rows: &[impl AsRef<[String]>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());

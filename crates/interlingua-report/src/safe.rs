@@ -1,15 +1,15 @@
-//! Content made harmless: no character of a log or of a file name steers a terminal or hides from a reader.
+//! Makes content safe to print: no log text or file name can control a terminal or hide from a reader.
 //!
-//! [`visible`] is for texts of a log, [`exact_line`] for names and messages on one line, [`path_name`] for paths,
-//! [`screen`] for text that is about to be written to a terminal: it lets pass only our own colours. [`DataScreen`] is for
-//! data that is about to be written to one.
+//! [`visible`] is for texts of a log, [`exact_line`] for names and messages on one line, [`path_name`] for paths, and
+//! [`screen`] for text that is about to be written to a terminal: it passes only our own colours. [`DataScreen`] is for
+//! data that is about to be written to a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The text with visible characters, line breaks and tabs only. Colours that programs print are taken out;
-/// every other control character, and every character that turns text around or cannot be seen, is shown by name.
+/// The text with visible characters, line breaks and tabs only. Colour sequences of programs are removed. Every other
+/// control character, and every invisible or direction-changing character, is replaced by its name.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| is_risky(c) || is_joiner(c);
     let Some(first) = text.find(is_odd) else { return Cow::Borrowed(text) };
@@ -38,19 +38,19 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same on one line: what stands between line breaks is joined by spaces.
+/// The text made visible, on one line: line breaks become spaces.
 pub fn one_line(text: &str) -> String {
     let visible = visible(text);
     let words: Vec<&str> = visible.split(['\n', '\t', ' ']).filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }
 
-/// A name or a message on one line, with every character in its place and every character that cannot be seen by name:
-/// two different names never look the same.
+/// A name or a message on one line, with invisible characters replaced by their names: two different names never look
+/// the same.
 pub fn exact_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // An accent of its own looks like the letter that has it.
+        // A combining accent looks like the precomposed letter.
         let is_accent = matches!(c, '\u{300}'..='\u{36f}');
         let is_space = c.is_whitespace() && c != ' ';
         if is_risky(c) || is_joiner(c) || is_accent || is_space { name(c, &mut out) } else { out.push(c) }
@@ -58,8 +58,8 @@ pub fn exact_line(text: &str) -> String {
     out
 }
 
-/// The text of a path for messages and reports: the path itself, but for bytes that are no UTF-8 and for characters that
-/// look like those with which [`exact_line`] shows others. Two different paths never have the same text.
+/// The text of a path for messages and reports: the path itself, except that invalid UTF-8 and the characters used in
+/// replacement names are escaped. Two different paths never have the same text.
 pub fn path_name(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     let mut out = String::new();
@@ -75,7 +75,7 @@ pub fn path_name(path: impl AsRef<Path>) -> String {
             let is_like_a_name =
                 c == '<' && ["<U+", "<0x"].iter().any(|begin| valid[at..].starts_with(begin));
             if is_like_a_name || matches!(c, '\u{2400}'..='\u{2426}') {
-                // Writing to a string does not fail.
+                // Writing to a `String` does not fail.
                 let _ = write!(out, "<U+{:04X}>", c as u32);
             } else {
                 out.push(c);
@@ -88,8 +88,8 @@ pub fn path_name(path: impl AsRef<Path>) -> String {
     out
 }
 
-/// The same JSON document, with every character that steers a terminal or cannot be seen as an escape sequence. Such
-/// characters are only in strings.
+/// The same JSON document with control characters and invisible characters as escape sequences. These characters occur
+/// only in strings.
 pub fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     escape(document, &mut out);
@@ -100,7 +100,7 @@ fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         if is_risky(c) || is_joiner(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a string does not fail.
+                // Writing to a `String` does not fail.
                 let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
@@ -109,16 +109,16 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Data on its way to a terminal, in pieces. Characters that steer a terminal or cannot be seen become the escape sequences
-/// of JSON, so a document keeps its meaning; bytes that are no UTF-8 are shown as `<0x9B>`.
+/// Data written to a terminal in chunks. Control characters and invisible characters become JSON escape sequences, so a
+/// document keeps its meaning; invalid UTF-8 bytes are printed as `<0x9B>`.
 #[derive(Debug, Default)]
 pub struct DataScreen {
-    /// The beginning of a character, or a carriage return, whose next byte decides how it is shown.
+    /// An incomplete character or a carriage return at the end of a chunk; the next byte decides how it is printed.
     cut: Vec<u8>,
 }
 
 impl DataScreen {
-    /// The text for the terminal, as far as the bytes so far decide it.
+    /// The printable text of the bytes so far, except an incomplete end.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.cut);
         all.extend_from_slice(bytes);
@@ -127,13 +127,13 @@ impl DataScreen {
         shown_data(&all)
     }
 
-    /// The text for what the last piece left open.
+    /// The printable text of the incomplete end.
     pub fn finish(&mut self) -> String {
         shown_data(&std::mem::take(&mut self.cut))
     }
 }
 
-/// How many bytes at the end need the next byte: a carriage return, or the beginning of a character.
+/// How many bytes at the end depend on the next byte: a carriage return or an incomplete character.
 fn cut_length(bytes: &[u8]) -> usize {
     if bytes.ends_with(b"\r") {
         return 1;
@@ -142,7 +142,7 @@ fn cut_length(bytes: &[u8]) -> usize {
     let begin = last.iter().rposition(|byte| *byte & 0xc0 != 0x80);
     let tail = begin.and_then(|begin| last.get(begin..)).unwrap_or_default();
     match std::str::from_utf8(tail) {
-        // No error length: the character may go on.
+        // Without an error length the character is incomplete.
         Err(error) if error.valid_up_to() == 0 && error.error_len().is_none() => tail.len(),
         Ok(_) | Err(_) => 0,
     }
@@ -156,15 +156,15 @@ fn shown_data(bytes: &[u8]) -> String {
             escape(line, &mut out);
         }
         for byte in chunk.invalid() {
-            // Writing to a string does not fail.
+            // Writing to a `String` does not fail.
             let _ = write!(out, "<0x{byte:02X}>");
         }
     }
     out
 }
 
-/// Text that is about to be written to a terminal, with our own colours and nothing else that steers one. The last gate:
-/// content has been made visible where it was put into the text.
+/// Filters text for a terminal: only our own colour sequences pass. This is the last check; content was made visible
+/// when it was added to the text.
 pub fn screen(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_risky) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);
@@ -186,13 +186,13 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a sequence sets a colour or a style that this command uses: none of them hides text.
+/// Whether a sequence sets a colour or style that this command uses; none of them hides text.
 fn is_ours(sequence: &str) -> bool {
     matches!(sequence.trim_start_matches("\u{1b}["), "0m" | "1m" | "2m" | "3m")
         || matches!(sequence.as_bytes(), [0x1b, b'[', b'3', b'1'..=b'6', b'm'])
 }
 
-/// Writes text to a terminal through [`screen`]. Every piece that is written is whole text, as `write!` does it.
+/// Writes text to a terminal through [`screen`]. Each write must be complete UTF-8 text, as `write!` guarantees.
 #[derive(Debug)]
 pub struct ScreenWriter<W>(pub W);
 
@@ -214,11 +214,11 @@ fn is_risky(c: char) -> bool {
         _ => {
             c.is_control()
                 || matches!(c,
-                    // marks, overrides and isolates of the direction of writing
+                    // marks, overrides and isolates of the text direction
                     '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-                    // line breaks of their own sort
+                    // Unicode line breaks
                     | '\u{2028}' | '\u{2029}'
-                    // what cannot be seen: spaces without width, fillers, blanks, annotations, tags, selectors of variants
+                    // invisible characters: zero-width spaces, fillers, blanks, annotations, tags, variation selectors
                     | '\u{ad}' | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'
                     | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{2800}'
                     | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
@@ -228,12 +228,12 @@ fn is_risky(c: char) -> bool {
     }
 }
 
-/// Whether a character has no width and a meaning between others: in emoji and in scripts whose letters join.
+/// Whether a character has no width but a meaning between others: in emoji and in scripts whose letters join.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Whether a joiner has something to join, or a selector something to select a variant of.
+/// Whether a joiner or variation selector follows a character it can apply to.
 fn joins(joiner: char, before: &str) -> bool {
     let is_selector = |c: char| matches!(c, '\u{fe00}'..='\u{fe0f}');
     before.chars().next_back().is_some_and(|last| match last {
@@ -244,7 +244,7 @@ fn joins(joiner: char, before: &str) -> bool {
     })
 }
 
-/// How long the sequence is that sets a colour here, if there is one: `ESC [ … m`.
+/// The length of the colour sequence `ESC [ … m` at the start of the text, if there is one.
 fn colour(text: &str) -> Option<usize> {
     let body = text.strip_prefix("\u{1b}[")?;
     let end = body.find(|c: char| !matches!(c, '0'..='9' | ';' | ':'))?;
@@ -253,11 +253,11 @@ fn colour(text: &str) -> Option<usize> {
 
 fn name(c: char, out: &mut String) {
     match c {
-        // The pictures of control characters stand in their order.
+        // The Unicode pictures of control characters are in the same order.
         '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
         '\u{7f}' => out.push('\u{2421}'),
         _ => {
-            // Writing to a string does not fail.
+            // Writing to a `String` does not fail.
             let _ = write!(out, "<U+{:04X}>", c as u32);
         }
     }
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(one_line(" a\n\n b\tc \x1b[1m"), "a b c");
     }
 
-    /// Every character that a terminal obeys or does not show, and a few that look like their names.
+    /// Control characters, invisible characters, and a few that look like replacement names.
     fn odd_characters() -> impl Iterator<Item = char> {
         ('\0'..='\u{1f}')
             .chain('\u{7f}'..='\u{9f}')

@@ -1,4 +1,5 @@
-//! The outcome of a run, added up file by file: a run over a hundred thousand files holds none of their reports.
+//! The summary of a run, accumulated file by file, so that a run over a hundred thousand files holds none of their
+//! reports.
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem};
@@ -46,13 +47,13 @@ pub(crate) struct Way {
     pub(crate) from: (&'static Dialect, Role),
     pub(crate) to: (&'static Dialect, Role),
     pub(crate) files: u64,
-    /// The number of files that were copied unread, because source and target are the same.
+    /// How many files were copied without parsing, because source and target dialect are the same.
     pub(crate) copies: u64,
     pub(crate) counts: Report,
     pub(crate) lost: LossTable,
     pub(crate) kept: LossTable,
     pub(crate) problems: Vec<ProblemSort>,
-    /// The number of files with losses of the conversation.
+    /// How many files lost parts of the conversation.
     pub(crate) incomplete: u64,
     /// The files with the most losses, worst first.
     pub(crate) worst: Vec<WorstFile>,
@@ -60,14 +61,14 @@ pub(crate) struct Way {
     pub(crate) empty: (Vec<String>, u64),
 }
 
-/// Problems with one code.
+/// Problems with the same code.
 #[derive(Debug)]
 pub(crate) struct ProblemSort {
     pub(crate) code: Code,
     pub(crate) count: u64,
-    /// The number of files with this problem.
+    /// How many files have this problem.
     pub(crate) files: u64,
-    /// The first problem, with the name and the framing of its file.
+    /// The first occurrence: its file, the framing of the file, and the problem.
     pub(crate) first: (String, Framing, Problem),
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct ProblemSort {
 #[derive(Debug)]
 pub(crate) struct WorstFile {
     pub(crate) name: String,
-    /// Leaves of the conversation.
+    /// Lost leaves of the conversation.
     pub(crate) conversation: u64,
     pub(crate) damaged: u64,
     pub(crate) lost: u64,
@@ -100,7 +101,7 @@ impl<E> Default for Summary<E> {
 }
 
 impl<E> Summary<E> {
-    /// Adds a converted file. With a policy, the first loss that it forbids is kept in [`Summary::forbidden`].
+    /// Adds a converted file.
     pub fn add(&mut self, file: &Converted, policy: Option<&LossPolicy>) {
         let Converted { report, from, to, .. } = file;
         self.files += 1;
@@ -198,7 +199,7 @@ impl Way {
     }
 }
 
-/// Adds the counts of another report, nothing else.
+/// Adds only the counts of another report.
 fn add_counts(sum: &mut Report, report: &Report) {
     sum.frames += report.frames;
     sum.read += report.read;

@@ -1,21 +1,22 @@
-//! The form of an input that no dialect recognises: a picture needs another remedy than a log in UTF-16.
+//! The apparent content of input that no dialect recognises. The hint for a picture differs from the hint for a log in
+//! UTF-16.
 
-/// The form of the content of an input.
+/// The apparent content of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContentForm {
     /// Text in UTF-8.
     Text,
-    /// Text in another encoding, which is named.
+    /// Text in an encoding other than UTF-8: the name of the encoding.
     Wide(&'static str),
-    /// Compressed or packed in a way that is not read: the format, and the program that unpacks it.
+    /// An unsupported compression or archive format: the name of the format and the command to unpack it.
     Packed(&'static str, &'static str),
     /// Other bytes.
     Binary,
 }
 
 impl ContentForm {
-    /// The form of content that begins with these bytes.
+    /// Classifies an input by its first bytes.
     pub fn of(head: &[u8]) -> Self {
         let broken = |error: std::str::Utf8Error| error.error_len().is_some();
         let packed =
@@ -32,7 +33,7 @@ impl ContentForm {
     }
 }
 
-/// Offset, magic bytes, name of the format and program that unpacks it.
+/// Offset of the magic bytes, the magic bytes, the name of the format and the command that unpacks it.
 const PACKED: &[(usize, &[u8], &str, &str)] = &[
     (0, b"BZh", "bzip2", "bunzip2"),
     (0, b"\xfd7zXZ\0", "xz", "unxz"),
@@ -42,9 +43,9 @@ const PACKED: &[(usize, &[u8], &str, &str)] = &[
     (257, b"ustar", "tar", "tar -x"),
 ];
 
-/// The encoding of text that is not UTF-8: a mark says so, or zeros where plain text has none of its own.
+/// The encoding of text that is not UTF-8, found by its byte order mark or by zero bytes at regular positions.
 fn wide(head: &[u8]) -> Option<&'static str> {
-    // The mark of UTF-16 is the beginning of that of UTF-32.
+    // The byte order mark of UTF-16 is a prefix of the mark of UTF-32, so UTF-32 is tried first.
     let marks: [(&[u8], &str); 4] = [
         (b"\xff\xfe\0\0", "UTF-32"),
         (b"\0\0\xfe\xff", "UTF-32"),
@@ -54,7 +55,7 @@ fn wide(head: &[u8]) -> Option<&'static str> {
     if let Some((_, encoding)) = marks.iter().find(|(mark, _)| head.starts_with(mark)) {
         return Some(encoding);
     }
-    // Most characters of JSON and of program text are ASCII: one byte of each is a letter, and the others are zero.
+    // Most characters of JSON and of program text are ASCII: in UTF-16 and UTF-32 each has a single non-zero byte.
     let sample = head.get(..SAMPLE).unwrap_or(head);
     let letter = |byte: &u8| (b' '..0x7f).contains(byte) || b"\t\r\n".contains(byte);
     let is_made_of = |width: usize, place: usize| {
@@ -69,5 +70,5 @@ fn wide(head: &[u8]) -> Option<&'static str> {
     forms.into_iter().find(|(width, place, _)| is_made_of(*width, *place)).map(|(_, _, encoding)| encoding)
 }
 
-/// The number of bytes that the guess is based on.
+/// How many bytes are sampled.
 const SAMPLE: usize = 256;

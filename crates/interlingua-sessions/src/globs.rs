@@ -1,4 +1,4 @@
-//! Patterns in quotes, such as `'logs/**/*.jsonl'`: the shell left them to us.
+//! Quoted patterns, such as `'logs/**/*.jsonl'`, which the shell does not expand.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -7,7 +7,7 @@ use interlingua_report::safe;
 
 use crate::SourceError;
 
-/// The pattern in an argument: a text with wildcards that is not the name of an existing file.
+/// The pattern in an argument: text with wildcards that is not the name of an existing file.
 pub(crate) fn pattern(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     (text.contains(WILD) && !path.exists()).then_some(text)
@@ -33,8 +33,8 @@ fn parsed(pattern: &str) -> Result<(glob::Pattern, PathBuf), SourceError> {
     }
 }
 
-/// Everything that matches, sorted, and the directories that could not be looked into. Links are matched and not followed:
-/// they may lead in circles.
+/// All matching paths, sorted, and the directories that could not be read. Symbolic links are matched but not followed,
+/// because links may form a cycle.
 pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<SourceError>), SourceError> {
     let (matches, parts) = parsed(pattern)?;
     let deepest = if pattern.contains("**") { usize::MAX } else { parts.components().count() };
@@ -50,7 +50,7 @@ pub(crate) fn expand(pattern: &str) -> Result<(Vec<PathBuf>, Vec<SourceError>), 
 
 struct Search {
     matches: glob::Pattern,
-    /// The most components of a matching path.
+    /// The maximum number of components in a matching path.
     deepest: usize,
     found: Vec<PathBuf>,
     failed: Vec<SourceError>,
@@ -58,18 +58,19 @@ struct Search {
 
 impl Search {
     fn look_into(&mut self, folder: &Path) {
-        // A star stays within a name, and hidden files are found: agents live in such folders.
+        // A star matches within one path component. Hidden files match, because agents keep their logs in hidden
+        // folders.
         let within = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = match fs::read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
-            // A pattern below a missing directory has no match.
+            // A pattern below a missing directory matches nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.failed.push(SourceError::Read(safe::path_name(here), error)),
         };
         for entry in entries {
             let path = folder.join(entry.file_name());
-            // A name that is no UTF-8 is matched with replacement characters.
+            // A file name may be invalid UTF-8; its lossy text is matched.
             if self.matches.matches_with(&path.to_string_lossy(), within) {
                 self.found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -81,7 +82,7 @@ impl Search {
     }
 }
 
-/// The directory above all matches: the components before the first wildcard.
+/// The directory above all matches: the path before the first wildcard.
 pub(crate) fn root(pattern: &str) -> PathBuf {
     let fixed = |part: &std::path::Component<'_>| !part.as_os_str().to_string_lossy().contains(WILD);
     let parts = Path::new(pattern).components().filter(|part| *part != Component::CurDir);

@@ -1,5 +1,5 @@
-//! Sessions that belong together: [`Family`] makes one record of the records of a session, its subagents and its forks;
-//! [`separate`] makes the records again.
+//! Joined sessions: `convert --join` makes one record of the files of a session, its subagents and forks. Converting a
+//! joined record separates it into files again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -17,21 +17,21 @@ use interlingua_report::safe;
 
 use crate::{PrivateFolder, SourceError};
 
-/// A session of a joined record, as a record of its own.
+/// A session separated from a joined record.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SeparatedInput {
     /// The joined record.
     pub record: PathBuf,
-    /// The name of its source file without the extension; empty for the first session.
+    /// The name of the session's source file without its extension; empty for the first session.
     pub file: String,
-    /// Its number in the record: names of files may be alike.
+    /// The number of the session in the record, because file names may repeat.
     pub number: usize,
     folder: Arc<PrivateFolder>,
 }
 
 impl SeparatedInput {
-    /// The name in messages.
+    /// The name used in messages.
     pub fn name(&self) -> String {
         match self.file.as_str() {
             "" => safe::path_name(&self.record),
@@ -45,9 +45,9 @@ impl SeparatedInput {
     }
 }
 
-/// Whether a file is a record that sessions were joined to.
+/// Whether a file is a record that holds joined sessions.
 pub fn is_joined(path: &Path) -> bool {
-    // A pipe can be read only once.
+    // A pipe can be read only once, so it is not scanned.
     if !path.is_file() {
         return false;
     }
@@ -67,26 +67,26 @@ pub fn is_joined(path: &Path) -> bool {
             if read == 0 {
                 return Ok(false);
             }
-            // The name may be split between two pieces.
+            // The name may cross the boundary of two chunks.
             let keep = (filled + read).min(graph::JOINED.len());
             buffer.copy_within(filled + read - keep..filled + read, 0);
             filled = keep;
         }
     };
-    // The name may be part of a conversation: only the splitter decides whether sessions were joined.
+    // The name may also occur in the text of a conversation; then the splitter finds no joined session.
     let is_found = || {
         let mut splitter = Splitter::default();
         read_all(path, &mut |bytes| splitter.push(bytes, &mut |_| {}))?;
         splitter.finish(&mut |_| {});
         io::Result::Ok(splitter.has_found())
     };
-    // An unreadable file is reported by the next step, which opens it again.
+    // Read errors are reported when the file is opened for conversion.
     scan().is_ok_and(|named| named && is_found().unwrap_or(false))
 }
 
-/// The number of bytes that are checked for the beginning of a record.
+/// How much of a file is read to check whether it can be a record.
 const BEGIN: usize = 4096;
-/// How much is read at a time.
+/// Bytes read per chunk.
 const CHUNK: usize = 1 << 20;
 
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -104,7 +104,7 @@ fn contains(bytes: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find(bytes, name).is_some()
 }
 
-/// Takes a joined record apart.
+/// Separates a joined record into its sessions.
 pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     let folder = Arc::new(PrivateFolder::new()?);
     let mut files = vec![String::new()];
@@ -146,7 +146,7 @@ pub(crate) fn separate(record: &Path) -> io::Result<Vec<SeparatedInput>> {
     Ok(files.into_iter().enumerate().map(input).collect())
 }
 
-/// The output files of [`separate`]. At most [`MOST_OPEN`] of them are open at once.
+/// The files that a joined record is separated into. At most `MOST_OPEN` of them are open at once.
 struct PartFiles<'f> {
     folder: &'f PrivateFolder,
     open: HashMap<usize, io::BufWriter<File>>,
@@ -181,7 +181,7 @@ impl PartFiles<'_> {
     }
 }
 
-/// The most files of a joined record that are open at once.
+/// How many separated files are open at once.
 const MOST_OPEN: usize = 16;
 
 fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
@@ -211,7 +211,7 @@ pub struct Family {
     links: Vec<Option<Link>>,
 }
 
-/// One record, in a file of its own.
+/// One record, in a temporary file.
 #[derive(Debug)]
 struct FamilyMember {
     record: PathBuf,
@@ -220,7 +220,7 @@ struct FamilyMember {
     facts: Kinship,
 }
 
-/// The deepest nesting of sessions in calls; deeper sessions follow the record.
+/// The deepest nesting of sessions in a record; deeper sessions follow after the parent.
 const MOST_NESTED: usize = 6;
 
 impl Family {
@@ -252,7 +252,7 @@ impl Family {
         read_all(path, push).map_err(|error| SourceError::Read(safe::path_name(path), error))
     }
 
-    /// Finds the parent of each member, and the call that started it. Call this after the last [`Family::add`].
+    /// Links each record to its parent record and to the tool call that started it.
     pub fn link(&mut self) -> Result<(), SourceError> {
         let facts: Vec<Kinship> = self.members.iter().map(|member| member.facts.clone()).collect();
         self.links = graph::links(&facts);
@@ -273,7 +273,7 @@ impl Family {
         Ok(())
     }
 
-    /// The usage of responses of a member that its parent's record holds, too.
+    /// Usage that the parent record counts for responses of this member.
     pub fn told_by_parent(&self, member: usize) -> Vec<(String, Usage)> {
         let Some(link) = &self.links[member] else { return Vec::new() };
         let told = &self.members[link.parent].facts.responses;
@@ -281,7 +281,7 @@ impl Family {
         own.keys().filter_map(|id| Some((id.clone(), *told.get(id)?))).collect()
     }
 
-    /// Writes a record with all records that belong to it.
+    /// Writes a record with all sessions that belong to it.
     pub fn write(&self, root: usize, out: &mut dyn Output) -> Result<(), SourceError> {
         let mut following = Vec::new();
         self.write_joined(root, 0, &mut following, out)?;
@@ -294,7 +294,7 @@ impl Family {
         Ok(())
     }
 
-    /// Writes a record with the sessions nested in its calls; other sessions go to `following`.
+    /// Writes a record with the sessions nested in its calls; all remaining sessions are added to `following`.
     fn write_joined(
         &self,
         member: usize,
@@ -330,7 +330,7 @@ impl Family {
             if depth > 0 {
                 return entries;
             }
-            // The children of a following session follow, too.
+            // A following session may have children, which are appended to the list as well.
             let mut at = 0;
             while let Some(child) = {
                 let list = following.borrow();

@@ -1,5 +1,4 @@
-//! Inputs: files, stdin, directories, patterns and stores. No input is held whole, but for the short ones of
-//! [`Opened::whole`].
+//! Inputs: files, stdin, directories, stores. No input is held in memory as a whole.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -19,7 +18,7 @@ use crate::stores::{self, SessionInput, StoreInputs};
 use crate::unpack::{self, Unpacked};
 use crate::{SourceError, SourceHints};
 
-/// The place of one input.
+/// The place an input is read from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum InputPlace {
@@ -39,7 +38,7 @@ impl InputPlace {
         if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
     }
 
-    /// The file that holds the input; none for a pipe.
+    /// The file of the input, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             InputPlace::Stdin => stdin_file(),
@@ -49,7 +48,7 @@ impl InputPlace {
         }
     }
 
-    /// The name in messages, without characters that look like others.
+    /// The name used in messages.
     pub fn name(&self) -> String {
         match self {
             InputPlace::Stdin => "stdin".to_owned(),
@@ -68,7 +67,7 @@ impl InputPlace {
         }
     }
 
-    /// The name for a source that carries no id of its own.
+    /// The fallback name for a session without an id.
     pub fn stem(&self) -> Option<String> {
         match self {
             InputPlace::Stdin => None,
@@ -78,7 +77,7 @@ impl InputPlace {
         }
     }
 
-    /// Whether its bytes come from a running program: reading waits for them.
+    /// Whether the bytes come from a running program, so that reading may block.
     fn is_pipe(&self) -> bool {
         match self {
             InputPlace::Stdin => stdin_file().is_none(),
@@ -87,7 +86,7 @@ impl InputPlace {
         }
     }
 
-    /// The absolute path of a file whose name is not that of its session: another file may have the same name.
+    /// The absolute path of a file whose path does not name its session, because another file may have the same name.
     pub fn place(&self) -> Option<String> {
         match self {
             InputPlace::File(path) if session_folder(path).is_none() => {
@@ -99,13 +98,13 @@ impl InputPlace {
         }
     }
 
-    /// Opens the input, unpacks it if need be, and reads its beginning for detection. Compressed input that unpacks to more
-    /// than `most_unpacked` bytes is an error.
+    /// Opens the input, unpacks it if needed, and reads its beginning for detection. Compressed input may unpack to at
+    /// most `most_unpacked` bytes.
     pub fn open(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
         let mut opened = self.begin(most_unpacked)?;
         opened.look(|error| SourceError::Read(self.name(), error))?;
         if let InputPlace::Stored(_) = self {
-            // Every row of this store belongs to OpenCode.
+            // A stored session is always OpenCode's.
             let dialect = &opencode::DIALECT;
             opened.candidates.guesses =
                 vec![Guess { dialect, role: Role::Log, score: 10, documents: 1, surest: 10 }];
@@ -113,7 +112,7 @@ impl InputPlace {
         Ok(opened)
     }
 
-    /// Opens the input like [`InputPlace::open`], but reads no more of a pipe than detection needs.
+    /// Opens the input like [`InputPlace::open`], but reads a pipe only as far as detection needs.
     pub fn open_live(&self, source: &SourceHints, most_unpacked: u64) -> Result<Opened, SourceError> {
         let mut opened = self.begin(most_unpacked)?;
         let failed = |error| SourceError::Read(self.name(), error);
@@ -121,7 +120,7 @@ impl InputPlace {
         while self.is_pipe() && !opened.complete && opened.head.len() < sniff::HEAD {
             let seen = opened.head.len();
             opened.read_some().map_err(failed)?;
-            // Documents end in line breaks, but for those on a single line.
+            // Documents end in line breaks, except those on a single line.
             if opened.head[seen..].contains(&b'\n') || opened.head.len() / 2 >= judged {
                 judged = opened.head.len();
                 opened.guess();
@@ -151,13 +150,13 @@ impl InputPlace {
     }
 }
 
-/// The file's name without its extensions.
+/// The file name without its extensions.
 fn file_stem(path: &Path) -> Option<String> {
     Some(unpack::inner_name(path).file_stem()?.to_string_lossy().into_owned())
 }
 
-/// The name of a session that is known by its file or by a folder around it, as Kimi names them: the nearest name that holds a UUID, and the
-/// names below it, without those that every session has.
+/// The name of a session that is identified by its file or by a parent folder, as with Kimi: the nearest path component
+/// that holds a UUID, and the components below it, without names that every session has.
 fn session_folder(path: &Path) -> Option<String> {
     let path = std::path::absolute(path).ok()?;
     let stem = file_stem(&path)?;
@@ -170,9 +169,9 @@ fn session_folder(path: &Path) -> Option<String> {
     Some(std::iter::once(session).chain(below).map(String::as_str).collect::<Vec<_>>().join("/"))
 }
 
-/// How many names of a path may be those of a session: `session_<uuid>/agents/main/wire`.
+/// How many path components may name a session: `session_<uuid>/agents/main/wire`.
 const FOLDERS_OF_SESSION: usize = 4;
-/// Names in the folders of sessions that tell no two sessions apart.
+/// Names in session folders that do not distinguish sessions.
 const SHARED_NAMES: [&str; 6] = ["wire", "context", "events", "agents", "main", "subagents"];
 
 fn holds_uuid(name: &str) -> bool {
@@ -183,13 +182,13 @@ fn holds_uuid(name: &str) -> bool {
     name.as_bytes().windows(36).any(|window| window.iter().enumerate().all(is_digit))
 }
 
-/// The longest first line that is read to see what it is: the default frame limit.
+/// The longest first line that is read for detection: the default frame limit.
 const LONGEST_HEAD: usize = 256 << 20;
-/// How far such a line is read before looking for its end again.
+/// How far a long line is read before looking for its end again.
 const LINE_STEP: usize = 4 << 20;
-/// How much of a pipe is read before what it holds is judged.
+/// How much of a pipe is read before each detection attempt.
 const STEP: usize = 64 << 10;
-/// How much of several unknown lines is looked at.
+/// How much is read when several lines are not recognised.
 const SEVERAL_LINES: usize = 16 << 20;
 
 /// An input whose beginning has been read.
@@ -197,19 +196,19 @@ pub struct Opened {
     head: Vec<u8>,
     complete: bool,
     rest: Unpacked,
-    /// The dialects that fit the beginning of the input.
+    /// The candidates of detection.
     pub candidates: Candidates,
 }
 
 impl Opened {
-    /// Reads the beginning, as far as it takes to know what it is.
+    /// Reads the beginning of the input, as far as detection needs.
     fn look(&mut self, failed: impl Fn(io::Error) -> SourceError) -> Result<(), SourceError> {
         if !self.complete && self.head.len() < sniff::HEAD {
             self.read_more(sniff::HEAD - self.head.len()).map_err(&failed)?;
         }
         self.guess();
-        // When the first line is longer than that, it takes the whole line to tell; when there are several and none is
-        // known, a few more may help.
+        // A long first line must be read completely for detection; after several unrecognised lines, a few more may
+        // help.
         let mut step = sniff::HEAD;
         let mut one_line = !self.head.contains(&b'\n');
         while self.is_unclear() && self.head.len() < LONGEST_HEAD {
@@ -231,17 +230,17 @@ impl Opened {
         Ok(())
     }
 
-    /// Whether what has been read so far decides what the input is.
+    /// Whether the bytes read so far decide the dialect and role.
     fn is_decided(&self, source: &SourceHints) -> bool {
         let Some(dialect) = source.from else { return self.candidates.decide_early(None).is_some() };
         let mut readable = dialect.roles.iter().filter(|spec| spec.read.is_some());
         let has_one_role = source.role.is_some() || readable.next().is_some() && readable.next().is_none();
-        // The first line shows whether the input looks like another dialect than the one that was named.
+        // The first line shows whether the input looks like a dialect other than the named one.
         let has_line = self.head.trim_ascii_start().contains(&b'\n');
         has_one_role && has_line || self.candidates.decide_early(Some(dialect)).is_some()
     }
 
-    /// Reads the available bytes, and waits only if none are available.
+    /// Reads the available bytes, and blocks only if there are none.
     fn read_some(&mut self) -> io::Result<()> {
         let seen = self.head.len();
         self.head.resize(seen + STEP, 0);
@@ -257,7 +256,7 @@ impl Opened {
     }
 
     fn read_more(&mut self, more: usize) -> io::Result<()> {
-        // By steps, not by doubling: a long line should not cost twice its length.
+        // Grow in fixed steps instead of doubling: a long line should not cost twice its length.
         self.head.reserve_exact(more);
         let read = self.rest.by_ref().take(more as u64).read_to_end(&mut self.head)?;
         self.complete = read < more;
@@ -265,20 +264,20 @@ impl Opened {
     }
 
     fn guess(&mut self) {
-        // An archive may hold a log, line by line, and is none.
+        // An archive may contain a log line by line, but it is not a log.
         let is_packed =
             matches!(ContentForm::of(&self.head), ContentForm::Packed(..)) && self.head.contains(&0);
         self.candidates =
             if is_packed { Candidates::default() } else { sniff::candidates(&self.head, self.complete) };
     }
 
-    /// Whether there may be a dialect in what has not been read yet.
+    /// Whether unread bytes may still reveal a dialect.
     fn is_unclear(&self) -> bool {
         let like_json = matches!(self.head.trim_ascii_start().first(), Some(b'{' | b'['));
         self.candidates.guesses.is_empty() && !self.complete && like_json
     }
 
-    /// Whether detection chooses that dialect.
+    /// Whether detection clearly finds that dialect.
     pub fn looks_like(&self, dialect: &Dialect) -> bool {
         matches!(self.candidates.decide(), Detection::Clear(guess) if guess.dialect.name == dialect.name)
     }
@@ -288,12 +287,12 @@ impl Opened {
         self.complete && self.head.trim_ascii().is_empty()
     }
 
-    /// Whether the input is compressed.
+    /// Whether the input is compressed, so that its file size is not the size of its content.
     pub const fn is_packed(&self) -> bool {
         self.rest.packing().is_some()
     }
 
-    /// The error for an input that no dialect recognises.
+    /// The error for input that no dialect recognises.
     pub(crate) fn undetected(&self, name: &str) -> SourceError {
         SourceError::Undetected {
             name: name.to_owned(),
@@ -303,12 +302,12 @@ impl Opened {
         }
     }
 
-    /// The whole input, if it is short enough to be held together with its output.
+    /// The whole input, if it is small enough to hold in memory together with its output.
     pub fn whole(&self) -> Option<&[u8]> {
         (self.complete && self.head.len() <= sniff::HEAD).then_some(&self.head[..])
     }
 
-    /// Passes the input to `push` in pieces, in order, until `push` returns an error.
+    /// Passes the whole input to `push` in order, chunk by chunk, until `push` returns an error.
     pub fn each<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
@@ -332,7 +331,7 @@ impl Opened {
     }
 }
 
-/// How much is read at a time.
+/// Bytes read per chunk.
 const CHUNK: usize = 256 << 10;
 
 /// One input of several, with a name for its output.
@@ -400,7 +399,7 @@ pub fn find(inputs: &[PathBuf], output: Option<&Path>) -> FoundFiles {
 }
 
 impl FoundFiles {
-    /// Adds a file, unless it is there already.
+    /// Adds a file, unless it was added before.
     fn add(&mut self, file: FoundFile) {
         let place = match &file.input {
             InputPlace::Stdin => PathBuf::from("-"),
@@ -416,7 +415,7 @@ impl FoundFiles {
         }
     }
 
-    /// Replaces joined records by their sessions: each is an input of its own.
+    /// Separates joined records: each session becomes an input of its own.
     pub fn separate(&mut self) {
         for file in std::mem::take(&mut self.files) {
             let InputPlace::File(path) = &file.input else {
@@ -441,11 +440,11 @@ impl FoundFiles {
         }
     }
 
-    /// Adds the sessions of the store at that path. Returns whether there is one.
+    /// Adds the sessions of the store at a path. Returns whether the path is a store.
     fn add_store(&mut self, path: &Path, base: &Path, named: bool) -> bool {
         match stores::sessions(path, named) {
             None => return false,
-            // A directory may hold databases of other programs.
+            // Directories may hold databases of unrelated programs.
             Some(Err(error)) if error.is_skip() && !named => {
                 self.skipped.push((safe::path_name(path), error));
             }
@@ -453,7 +452,7 @@ impl FoundFiles {
             Some(Ok(StoreInputs { sessions, damage })) => {
                 self.failed.extend(damage.into_iter().map(|error| (safe::path_name(path), error)));
                 for session in sessions {
-                    // An id has no extension, but may have a dot.
+                    // An id has no extension, but may contain a dot.
                     let base = base.with_extension("").join(format!("{}.json", file_name_of(session.id())));
                     self.add(FoundFile { input: InputPlace::Stored(session), base, named, bytes: 0 });
                 }
@@ -473,12 +472,12 @@ impl FoundFiles {
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            // Links are not followed: they may lead in circles, and their targets have a place of their own.
+            // Links are not followed: they may form a cycle, and their targets are found at their own paths.
             self.below(root, &entry.path(), entry.metadata(), output);
         }
     }
 
-    /// Adds what was found below `root`: a file, or the files in a directory.
+    /// Adds a file, or the files of a directory, found below `root`.
     fn below(&mut self, root: &Path, path: &Path, meta: io::Result<fs::Metadata>, output: Option<&Path>) {
         let meta = match meta {
             Ok(meta) => meta,
@@ -510,13 +509,13 @@ impl FoundFiles {
     }
 }
 
-/// A name of a session as the name of a file: without separators and without characters that cannot be seen.
+/// The id of a session as a file name: without separators and invisible characters.
 fn file_name_of(name: &str) -> String {
     safe::exact_line(name).replace(['/', '\\'], "_")
 }
 
-/// Takes extensions off output names as far as names stay apart: `a.json` and `a.jsonl` keep theirs, `a.jsonl.gz` is
-/// called as its content.
+/// Removes the extensions of output names as long as the names stay distinct: `a.json` and `a.jsonl` keep theirs, and
+/// `a.jsonl.gz` is named like `a.jsonl`.
 fn name_apart(found: &mut [FoundFile]) {
     let mut taken = HashSet::new();
     for file in found {

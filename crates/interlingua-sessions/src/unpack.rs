@@ -1,5 +1,6 @@
-//! Compressed input: gzip and zstd, told by their first bytes, whatever the file is called, and unpacked a piece at a
-//! time. Memory is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), however much comes out.
+//! Compressed input: gzip and zstd, detected by their first bytes regardless of the file name, and unpacked chunk by
+//! chunk. Memory use is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), independent of the
+//! unpacked size.
 
 use std::error::Error;
 use std::fmt;
@@ -11,13 +12,13 @@ use interlingua_report::render::number;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// The largest window of zstd that is unpacked: what `zstd` itself takes without being asked.
+/// The largest supported zstd window: the default limit of the `zstd` command.
 const WINDOW: u64 = 128 << 20;
 
-/// The default limit of the bytes that one compressed input unpacks to.
+/// The default limit for the unpacked size of one input.
 pub const MOST_UNPACKED: u64 = 1 << 30;
 
-/// A compression of inputs.
+/// The compression of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Packing {
@@ -28,12 +29,12 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// The compression of input that begins with these bytes.
+    /// Detects the compression by the first bytes.
     fn of(first: &[u8]) -> Option<Self> {
         match first {
-            // The third byte is the method, and there is only one.
+            // The third byte is the compression method; gzip defines only one.
             [0x1f, 0x8b, 0x08, ..] | [0x1f, 0x8b] => Some(Packing::Gzip),
-            // The second is a frame to skip, which may stand before any other.
+            // The second pattern is a skippable frame, which may precede any other frame.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Packing::Zstd),
             _ => None,
         }
@@ -48,7 +49,7 @@ impl Packing {
     }
 }
 
-/// The name of what is inside a compressed file: `x.jsonl` of `x.jsonl.gz`.
+/// The name of the file inside a compressed file: `x.jsonl` of `x.jsonl.gz`.
 pub(crate) fn inner_name(path: &Path) -> PathBuf {
     let packed = path.extension().and_then(|extension| extension.to_str());
     match packed.map(str::to_ascii_lowercase).as_deref() {
@@ -57,24 +58,24 @@ pub(crate) fn inner_name(path: &Path) -> PathBuf {
     }
 }
 
-/// Input as it is, or unpacked.
+/// An input, unpacked if it is compressed.
 pub(crate) struct Unpacked {
     content: PackedContent,
-    /// The number of unpacked bytes.
+    /// How many unpacked bytes were returned.
     given: u64,
-    /// The most unpacked bytes.
+    /// The limit of unpacked bytes.
     limit: u64,
 }
 
 enum PackedContent {
     Plain(InputBytes),
-    /// `None` is the end.
+    /// `None` at the end of the input.
     Gzip(Option<Box<GzDecoder<PackedSource>>>),
     Zstd(Box<ZstdFrames>),
 }
 
 impl Unpacked {
-    /// `limit` is how many bytes may come out of compressed input.
+    /// `limit` is the maximum number of bytes that compressed input may unpack to.
     pub(crate) fn new(mut input: Box<dyn Read>, limit: u64) -> io::Result<Self> {
         let mut first = Vec::new();
         input.by_ref().take(4).read_to_end(&mut first)?;
@@ -98,7 +99,7 @@ impl Unpacked {
         }
     }
 
-    /// The error with its position.
+    /// The error with the position at which unpacking failed.
     fn damaged(&self, packing: Packing, cause: io::Error) -> io::Error {
         let source = match &self.content {
             PackedContent::Gzip(Some(member)) => member.get_ref(),
@@ -144,7 +145,7 @@ impl Read for Unpacked {
     }
 }
 
-/// Reads one gzip member after the other: `cat a.gz b.gz` is a file of both.
+/// Reads all gzip members in sequence: `cat a.gz b.gz` yields the content of both.
 fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut [u8]) -> io::Result<usize> {
     while let Some(member) = current {
         let read = member.read(buffer)?;
@@ -170,7 +171,7 @@ fn read_members(current: &mut Option<Box<GzDecoder<PackedSource>>>, buffer: &mut
     Ok(0)
 }
 
-/// Decodes zstd frames in order and leaves out skippable frames.
+/// Reads all zstd frames in sequence and ignores skippable frames.
 struct ZstdFrames {
     source: PackedSource,
     frame: FrameDecoder,
@@ -230,11 +231,11 @@ impl ZstdFrames {
 
 type InputBytes = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
-/// Compressed bytes, counted.
+/// Compressed bytes with a counter.
 struct PackedSource {
     source: BufReader<InputBytes>,
     taken: u64,
-    /// Set once a read hit the end of the input.
+    /// A read was attempted beyond the end.
     over: bool,
 }
 
@@ -283,7 +284,7 @@ pub struct UnpackError {
 pub enum UnpackDamage {
     /// The input ends too early.
     CutOff,
-    /// The input unpacks to more bytes than this limit.
+    /// The unpacked size exceeds this limit.
     TooMuch(u64),
     /// Another error, with the message of the decoder.
     Other(String),

@@ -1,4 +1,4 @@
-//! Databases with odd rows: whatever a row holds is in a document or reported, and nothing in a database runs for long.
+//! Databases with odd rows: every value is in a document or reported, and no database takes long to read.
 #![allow(missing_docs, reason = "not published")]
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-/// A database of one test, removed afterwards.
+/// A database for one test, removed afterwards.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -44,7 +44,7 @@ impl Drop for Scratch {
     }
 }
 
-/// All documents, one after the other, and what could not be read.
+/// All documents, and the errors.
 fn read(path: &Path) -> Result<(Vec<String>, Vec<ArchiveError>), ArchiveError> {
     let contents = SessionStore::at(path).expect("a database").contents()?;
     let mut documents = Vec::new();
@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<(Vec<String>, Vec<ArchiveError>), ArchiveError> {
     Ok((documents, contents.damage))
 }
 
-/// Columns without types, so that any value stays as it is.
+/// Columns without types, so that any value is stored unchanged.
 const LOOSE: &str = "
 CREATE TABLE project (id, worktree, vcs, more);
 CREATE TABLE session (id, project_id, slug, title, time_created, time_updated, cost, tokens_input, \"odd name\"\"\", metadata);
@@ -71,7 +71,7 @@ CREATE INDEX message_by_session ON message (session_id);
 CREATE INDEX part_by_message ON part (message_id);
 ";
 
-/// Values of every type. Texts and blobs are told apart by their numbers.
+/// Values of every type. Texts and blobs contain distinct numbers.
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         1 => Just(Value::Null),
@@ -86,7 +86,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Few ids, so that rows meet: of every type, with duplicates, and those of nobody.
+/// A few ids of every type, so that rows share ids, with duplicates and unknown ids.
 fn id() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => (0..4_u8).prop_map(|number| Value::Text(format!("ses_{number}"))),
@@ -114,7 +114,8 @@ fn insert(database: &Connection, table: &str, columns: &str, rows: &Rows) {
     }
 }
 
-/// Every value of a table by a scan of our own: as JSON spells it. A text that is no UTF-8 is there in hexadecimal digits.
+/// Every value of a table by an independent scan, as JSON spells it. A text that is invalid UTF-8 is in hexadecimal
+/// digits.
 fn spelled(database: &Connection, table: &str) -> Vec<Vec<String>> {
     let mut query = database.prepare(&format!("SELECT * FROM {table} NOT INDEXED")).expect("a query");
     let columns = query.column_count();
@@ -124,7 +125,7 @@ fn spelled(database: &Connection, table: &str) -> Vec<Vec<String>> {
     while let Some(row) = rows.next().expect("a row") {
         let mut values = Vec::new();
         for (at, name) in names.iter().enumerate().take(columns) {
-            // The times of rows are for their order.
+            // The times of rows are only for sorting.
             let is_time = ["time_created", "position"].contains(&name.as_str()) && table != "session";
             match row.get_ref(at).expect("a value") {
                 ValueRef::Integer(number) if !is_time => values.push(number.to_string()),
@@ -155,7 +156,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// How many elements the lists of that name have in all documents.
+/// The total length of the lists at that path in all documents.
 fn counted(documents: &[String], path: &[&str]) -> usize {
     fn count(value: &serde_json::Value, path: &[&str]) -> usize {
         match path {
@@ -169,7 +170,7 @@ fn counted(documents: &[String], path: &[&str]) -> usize {
     documents.iter().map(|text| count(&serde_json::from_str(text).expect("JSON"), path)).sum()
 }
 
-/// Rows that the documents have as they are.
+/// How many rows the documents hold unchanged.
 fn unplaced(documents: &[String], table: &str) -> usize {
     let of = |text: &String| {
         let document: serde_json::Value = serde_json::from_str(text).expect("JSON");
@@ -243,7 +244,7 @@ proptest! {
     }
 }
 
-/// A database as OpenCode makes it, with so many messages in a session.
+/// A database as OpenCode creates it, with this many messages in a session.
 fn usual(scratch: &Scratch, messages: usize) -> Connection {
     let database = scratch.make(
         "CREATE TABLE session (id text PRIMARY KEY, slug text, title text, time_created integer);
@@ -265,7 +266,7 @@ fn usual(scratch: &Scratch, messages: usize) -> Connection {
     database
 }
 
-/// The bytes of such a database.
+/// The bytes of an ordinary database.
 fn usual_bytes() -> &'static Vec<u8> {
     static BYTES: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     BYTES.get_or_init(|| {
@@ -279,7 +280,7 @@ fn usual_bytes() -> &'static Vec<u8> {
 fn an_index_that_leaves_rows_out_hides_none() {
     let scratch = Scratch::new();
     let database = usual(&scratch, 0);
-    // Indexes of nothing, which say that they are of everything.
+    // Empty indexes that claim to cover all rows.
     database
         .execute_batch(
             "DROP INDEX message_session; DROP INDEX part_message;

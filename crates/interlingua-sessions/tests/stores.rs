@@ -1,5 +1,5 @@
-//! A database and a tree with the same session give the same document; credentials are in neither, and nothing of the
-//! user's is touched.
+//! A database and a tree with the same session yield the same document; credentials are in neither, and the user's
+//! files are not touched.
 #![allow(missing_docs, reason = "not published")]
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
@@ -30,7 +30,7 @@ impl Scratch {
         fs::write(path, text).expect("a file");
     }
 
-    /// Every file with its bytes.
+    /// All files with their bytes.
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         let mut folders = vec![self.0.clone()];
@@ -89,7 +89,8 @@ INSERT INTO part VALUES
 INSERT INTO todo VALUES ('ses_1', 'second', 'pending', 'low', 1), ('ses_1', 'first', 'completed', 'high', 0);
 "#;
 
-/// A database whose rows stand in its log alone, as a program that still runs leaves it. The connection must be kept.
+/// A database whose rows are only in its write-ahead log, as a running program leaves it. The connection must stay
+/// open.
 fn database(scratch: &Scratch) -> (PathBuf, Connection) {
     let path = scratch.0.join("opencode.db");
     let connection = Connection::open(&path).expect("a database");
@@ -101,7 +102,7 @@ fn database(scratch: &Scratch) -> (PathBuf, Connection) {
     (path, connection)
 }
 
-/// The same sessions as a tree, indented, with ids where OpenCode puts them.
+/// The same sessions as an indented tree, with ids where OpenCode puts them.
 fn tree(scratch: &Scratch) -> PathBuf {
     scratch.write(
         "storage/project/p1.json",
@@ -148,7 +149,7 @@ fn documents(path: &Path) -> Vec<(String, String)> {
     sessions.iter().map(|session| (session.id.clone(), read(session))).collect()
 }
 
-/// The record of a document with that many rows that hold no JSON object.
+/// The record of a document with this many rows that hold no JSON object.
 fn record(document: &str, unreadable: usize) -> String {
     let named = |name| (Dialect::named(name).expect("registered"), Role::Log);
     let mut pipe = Pipe::new(named("opencode"), named("record"), &Options::default()).expect("both are logs");
@@ -205,7 +206,7 @@ fn copies_are_private_and_do_not_stay() {
     #[cfg(unix)]
     for entry in fs::read_dir(std::env::temp_dir()).expect("a folder").flatten().filter(ours) {
         use std::os::unix::fs::PermissionsExt as _;
-        // Another test may have removed its own meanwhile.
+        // Another test may have removed its own folder meanwhile.
         if let Ok(meta) = entry.metadata() {
             assert_eq!(meta.permissions().mode() & 0o777, 0o700);
         }
@@ -213,7 +214,7 @@ fn copies_are_private_and_do_not_stay() {
     let session = sessions.into_iter().next().expect("a session");
     let mut reader = session.open().expect("a reader");
     drop(session);
-    // The copy stays as long as someone reads it.
+    // The copy exists as long as a reader uses it.
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("text");
     assert!(text.contains("ses_0"));

@@ -1,7 +1,7 @@
-//! Unified diffs: which lines are content, and which only name the files.
+//! Unified diffs: separates content lines from the lines that name the files.
 
-/// The lines of a diff without those that name files (`--- a/x`, `+++ b/x`). Within a hunk every line is content, also one whose text
-/// begins with `-- ` or `++ `.
+/// The lines of a diff without the file names (`--- a/x`, `+++ b/x`). Within a hunk every line is content, also a line
+/// whose text begins with `-- ` or `++ `.
 pub(crate) fn content_lines(diff: &str) -> impl Iterator<Item = &str> {
     let mut lines = diff.lines().peekable();
     let mut hunk = Hunk::None;
@@ -20,14 +20,14 @@ pub(crate) fn content_lines(diff: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a line stands.
+/// The position of a line relative to hunks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hunk {
     /// Before or between hunks.
     None,
-    /// In a hunk that has so many more lines of the old and of the new file.
+    /// In a hunk with this many lines of the old and of the new file left.
     Counted(u64, u64),
-    /// In a hunk whose head has no counts.
+    /// In a hunk whose header has no counts.
     Uncounted,
 }
 
@@ -57,7 +57,7 @@ impl Hunk {
     }
 }
 
-/// The counts in `@@ -1,3 +1,4 @@`; one line where there is no count.
+/// The line counts in `@@ -1,3 +1,4 @@`; a missing count is 1.
 fn counts(head: &str) -> Option<(u64, u64)> {
     let mut words = head.strip_prefix("@@ ")?.split(' ');
     let mut count = |sign| {
@@ -82,10 +82,10 @@ mod tests {
             kept("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n--- rule\n-old\n+++ counter\n+new\n"),
             ["@@ -1,3 +1,3 @@", " same", "--- rule", "-old", "+++ counter", "+new"]
         );
-        // A comment of SQL is replaced by an option: the lines look like the names of the next file.
+        // An SQL comment is replaced by a command-line option: both lines look like the file names of a next file.
         assert_eq!(kept("@@ -1 +1 @@\n--- old\n+++ new\n"), ["@@ -1 +1 @@", "--- old", "+++ new"]);
         assert_eq!(kept("@@\n--- old\n+++ new\n"), ["@@", "--- old", "+++ new"]);
-        // The names of a second file follow a hunk that is complete.
+        // The names of a second file follow a complete hunk.
         assert_eq!(
             kept("--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n--- b\n+++ b\n@@ -1 +0,0 @@\n--- z\n"),
             ["@@ -1 +1 @@", "-x", "+y", "@@ -1 +0,0 @@", "--- z"]

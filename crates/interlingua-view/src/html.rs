@@ -1,7 +1,7 @@
-//! A story as one page that needs nothing else: no network, no fonts, no scripts but its own.
+//! A story as one self-contained HTML page: no network access, no fonts, and only its own script.
 //!
-//! Every byte of content is escaped text. The page's policy allows this script and this style by their hashes and
-//! pictures that are in the page, and nothing else; so even a mistake here could not run what a log says.
+//! All content is escaped. The page's content security policy allows only this script and this style, by their hashes,
+//! and pictures embedded in the page. So even a mistake here cannot run code from a log.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -29,12 +29,12 @@ const SCRIPT: &str = include_str!("assets/page.js");
 const TOOLBAR: &str = include_str!("assets/toolbar.html");
 const HELP: &str = include_str!("assets/keys.html");
 
-/// Longer output is folded even where it matters, longer texts after their beginning.
+/// Longer output is folded even if it is shown by default; longer texts are folded after their beginning.
 const OPEN_LINES: usize = 40;
 const TEXT_LINES: usize = 400;
 const PROMPT_LINES: usize = 60;
 const PROMPT_BYTES: usize = 8 << 10;
-/// Arguments of edits that are told as what they change.
+/// Arguments of edits that are shown as changes instead.
 const TOLD_BY_CHANGES: [&str; 17] = [
     "file_path",
     "filePath",
@@ -55,7 +55,7 @@ const TOLD_BY_CHANGES: [&str; 17] = [
     "patchText",
 ];
 
-/// Writes a story as a page.
+/// Writes a story as an HTML page.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut page = HtmlPage { story, look, html: String::new() };
     page.head();
@@ -70,14 +70,14 @@ pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::
 struct HtmlPage<'s> {
     story: &'s Story,
     look: &'s Look<'s>,
-    /// What has not been poured out yet.
+    /// HTML that has not been written yet.
     html: String,
 }
 
-/// Formats our own markup; content goes in by [`HtmlPage::text`] and its kin.
+/// Formats our own markup; content is added by [`HtmlPage::text`] and similar methods.
 macro_rules! put {
     ($page:expr, $($format:tt)*) => {{
-        // Writing to a string does not fail.
+        // Writing to a `String` does not fail.
         let _ = write!($page.html, $($format)*);
     }};
 }
@@ -213,7 +213,7 @@ impl HtmlPage<'_> {
         if pieces.is_empty() {
             return put!(self, "<p class=\"dim\">(nothing)</p>");
         }
-        // Words of the program around the model are long and seldom of interest.
+        // Messages of the harness are long and seldom of interest.
         let folded =
             matches!(speaker, SpokenBy::Harness | SpokenBy::System | SpokenBy::Tool | SpokenBy::Summary);
         let lines: usize = pieces.iter().map(lines_of).sum();
@@ -225,7 +225,7 @@ impl HtmlPage<'_> {
         };
         for piece in pieces {
             match piece {
-                // A prompt may hold whole files; an answer is what one came for.
+                // A prompt may hold whole files, so it is cut; a response is shown in full.
                 Piece::Text(text) if speaker != SpokenBy::Assistant && !folded => {
                     self.prose_up_to(&text.decode(), PROMPT_LINES, PROMPT_BYTES);
                 }
@@ -262,7 +262,7 @@ impl HtmlPage<'_> {
         put!(self, "</details>");
     }
 
-    /// The first words of a fold. They stand inside it, too, so that a search passes them over.
+    /// The first words of a fold. The fold repeats them, so that a search in the page may skip the preview.
     fn preview(&mut self, pieces: &[Piece], lines: usize) {
         let first = pieces.iter().find_map(|piece| match piece {
             Piece::Text(text) => text.decode().lines().map(one_line).find(|line| !line.is_empty()),
@@ -423,12 +423,12 @@ impl HtmlPage<'_> {
         put!(self, "</ul>\n</footer>\n{HELP}<script>{SCRIPT}</script>\n</body>\n</html>\n");
     }
 
-    /// Begins a fold up to its summary, which the caller ends.
+    /// Opens a fold and its summary; the caller closes the summary.
     fn fold(&mut self, sort: &str, open: bool) {
         put!(self, "<details class=\"{sort}\"{}><summary>", if open { " open" } else { "" });
     }
 
-    /// A piece that is no text.
+    /// A piece that is not text.
     fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Text(text) | Piece::Refusal(text) => self.prose(&text.decode()),
@@ -459,7 +459,7 @@ impl HtmlPage<'_> {
         }
     }
 
-    /// What someone wrote.
+    /// The text of a message.
     fn prose(&mut self, text: &str) {
         self.prose_up_to(text, TEXT_LINES, CHUNK_BYTES * 2);
     }
@@ -504,7 +504,7 @@ impl HtmlPage<'_> {
         }
     }
 
-    /// Rows of cells, if there is a line below the first row that says so.
+    /// Table rows, if a separator line follows the first row.
     fn table(&mut self, text: &str) {
         let is_rule =
             |line: &str| line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
@@ -527,7 +527,7 @@ impl HtmlPage<'_> {
         put!(self, "</table></div>");
     }
 
-    /// Text as it is, folded after its beginning if it is long.
+    /// Preformatted text, folded after its beginning if it is long.
     fn block(&mut self, sort: &str, text: &str) {
         let text = text.trim_end_matches('\n');
         let (shown, rest) = split_lines(text, TEXT_LINES, CHUNK_BYTES * 2);
@@ -542,14 +542,14 @@ impl HtmlPage<'_> {
 
     fn chunks(&mut self, sort: &str, text: &str) {
         for chunk in TextChunks(text) {
-            // A browser drops the first line break behind the tag; this one is for it.
+            // Browsers drop the first line break after `<pre>`, so one is added.
             put!(self, "<pre class=\"{sort}\">\n");
             self.text(chunk);
             put!(self, "</pre>");
         }
     }
 
-    /// A line with its `code`, its **strong** words and its addresses.
+    /// A line with its `code`, its **strong** words and its web addresses.
     fn words(&mut self, line: &str) {
         inline(line, |piece| match piece {
             Inline::Text(text) => self.text(text),
@@ -573,7 +573,7 @@ impl HtmlPage<'_> {
         });
     }
 
-    /// Content: harmless, escaped, nothing but text.
+    /// Content: made visible and escaped, as plain text only.
     fn text(&mut self, text: &str) {
         escape(&visible(text), &mut self.html);
     }

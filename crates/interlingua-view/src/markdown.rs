@@ -1,5 +1,5 @@
-//! A story as CommonMark. Content cannot break out: prose is escaped, everything else stands in fences that are longer
-//! than any fence inside.
+//! A story as CommonMark. Content cannot break out: prose is escaped, and all other content is in fences longer than
+//! any fence inside it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const FAILED_LINES: usize = 20;
 const DIFF_LINES: usize = 60;
 const ASIDE_LINES: usize = 6;
 const GIST: usize = 160;
-/// The longest line of output that is shown whole, in characters.
+/// The longest line of output that is printed in full, in characters.
 const LONGEST_LINE: usize = 4000;
 
 /// Writes a story as Markdown.
@@ -42,7 +42,7 @@ struct MarkdownPage<'s> {
     story: &'s Story,
     look: &'s Look<'s>,
     out: &'s mut dyn Write,
-    /// What stands before each line: quotes and the indent of lists.
+    /// The prefix of each line: block quotes and the indent of lists.
     before: String,
 }
 
@@ -258,7 +258,7 @@ impl MarkdownPage<'_> {
         Ok(())
     }
 
-    /// What someone wrote: code in fences, everything else as words.
+    /// The text of a message: code in fences, all other text as prose.
     fn prose(&mut self, text: &str) -> io::Result<()> {
         let text = visible(text);
         for block in blocks(&text) {
@@ -285,7 +285,7 @@ impl MarkdownPage<'_> {
         Ok(())
     }
 
-    /// Text in a fence that nothing in it can close.
+    /// Text in a fence that no line of the text can close.
     fn fence(&mut self, info: &str, text: &str, most: usize) -> io::Result<()> {
         let most = if self.look.full { usize::MAX } else { most };
         let text = visible(text.trim_end_matches('\n'));
@@ -341,14 +341,14 @@ fn code_span(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// Words on one line that are nothing but words.
+/// A text on one line, with all markup escaped.
 fn words_of(text: &str) -> String {
     let mut out = String::new();
     escape(&one_line(text), &mut out);
     at_start(out)
 }
 
-/// A line of prose that stays a line of prose.
+/// A line of prose, escaped so that it stays prose.
 fn prose_line(line: &str) -> String {
     let inner = line.trim_start_matches([' ', '\t']);
     if inner.is_empty() {
@@ -366,7 +366,7 @@ fn prose_line(line: &str) -> String {
     });
     let indent: usize =
         line[..line.len() - inner.len()].bytes().map(|byte| if byte == b'\t' { 4 } else { 1 }).sum();
-    // Space at the start of a line would be nothing, or make it code.
+    // Leading spaces would be dropped, or turn the line into code.
     "&nbsp;".repeat(indent.min(40)) + &at_start(text)
 }
 
@@ -379,7 +379,7 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Escapes what means something only at the start of a line: bullets, numbers, underlines of headings.
+/// Escapes characters that are markup only at the start of a line: bullets, numbers, underlines of headings.
 fn at_start(text: String) -> String {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let at = match text.as_bytes().get(digits) {

@@ -1,20 +1,20 @@
-//! Content on its way into a page: escaped, cut into pieces that a browser lays out one by one, checked if it is a picture.
+//! Content for a page: escaped, cut into chunks that a browser lays out separately, and validated if it is a picture.
 
 use interlingua::model::{Media, MediaSource};
 
 use crate::story::Piece;
 
-/// Long text is laid out in pieces, so that a browser need not measure what nobody sees.
+/// Long text is cut into chunks, so that a browser need not lay out chunks outside the window.
 pub(crate) const CHUNK_LINES: usize = 200;
 pub(crate) const CHUNK_BYTES: usize = 32 << 10;
 
-/// A row of a table, cut at its bars; one behind a backslash is part of its cell.
+/// The cells of a table row, split at bars; a bar after a backslash is part of its cell.
 pub(crate) fn cells(row: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     row.split(move |c| std::mem::replace(&mut before, c) != '\\' && c == '|')
 }
 
-/// Escapes what means something in HTML, in text as in quoted attributes.
+/// Escapes HTML markup, in text and in quoted attributes.
 pub(crate) fn escape(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
@@ -31,7 +31,7 @@ pub(crate) fn escape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// The type and the bytes of a picture that a page may show.
+/// The media type and the data of a picture that a page may show.
 pub(crate) fn picture<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str)> {
     const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let (sort, data) = match &media.source {
@@ -56,13 +56,13 @@ pub(crate) fn picture<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str
 
 pub(crate) fn lines_of(piece: &Piece) -> usize {
     match piece {
-        // A line break is escaped.
+        // Line breaks are escaped in this text.
         Piece::Text(text) | Piece::Refusal(text) => {
             text.as_escaped().trim_end_matches("\\n").matches("\\n").count() + 1
         }
         Piece::Json(json) => lines(json.as_str()),
         Piece::Media(_) | Piece::File(_) | Piece::Citation(_) => 1,
-        // It is not shown.
+        // Opaque state is not shown.
         Piece::Opaque(_) => 0,
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     }
 }
 
-/// The first lines, and the rest if it is worth a fold.
+/// The first lines, and the rest if it is long enough for a fold.
 pub(crate) fn split_lines(text: &str, most: usize, longest: usize) -> (&str, &str) {
     let mut breaks = text.match_indices('\n').map(|(at, _)| at + 1);
     let by_lines = breaks.nth(most - 1);
@@ -89,7 +89,7 @@ pub(crate) fn split_lines(text: &str, most: usize, longest: usize) -> (&str, &st
     }
 }
 
-/// A text in pieces of some lines each.
+/// A text in chunks of several lines.
 pub(crate) struct TextChunks<'t>(pub(crate) &'t str);
 
 impl<'t> Iterator for TextChunks<'t> {
@@ -102,7 +102,7 @@ impl<'t> Iterator for TextChunks<'t> {
         }
         let within = &text[..next_boundary(text, CHUNK_BYTES)];
         let by_lines = within.match_indices('\n').nth(CHUNK_LINES - 1).map(|(at, _)| at);
-        // A line that is longer than a piece is cut where it is.
+        // A line longer than a chunk is cut at the chunk size.
         let last_break = if within.len() < text.len() { within.rfind('\n') } else { None };
         let at = by_lines.or(last_break).unwrap_or(within.len());
         let (now, later) = text.split_at(at);
@@ -111,7 +111,7 @@ impl<'t> Iterator for TextChunks<'t> {
     }
 }
 
-/// The place, or the next one where a character begins.
+/// The next character boundary at or after a position.
 fn next_boundary(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }

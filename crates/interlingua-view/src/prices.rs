@@ -27,7 +27,7 @@ pub struct Prices {
     pub(crate) source: String,
     /// Rows by the lower-case name of the model.
     models: HashMap<String, Vec<PriceTier>>,
-    /// The model that stands in for those of a family, by the words of their names.
+    /// The model whose prices are used for a family, by the words of the family's name.
     families: HashMap<String, String>,
 }
 
@@ -47,11 +47,11 @@ impl std::error::Error for PriceError {}
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ComputedCost<'p> {
     pub(crate) cost: Picodollars,
-    /// The model whose prices were used, where the response's own model has none.
+    /// The model whose prices were used, if the response's own model has no row.
     pub(crate) estimated_by: Option<&'p str>,
 }
 
-/// Prices for calls with more input than so many tokens.
+/// Prices for calls with more than `above` input tokens.
 #[derive(Debug)]
 struct PriceTier {
     above: u64,
@@ -69,7 +69,7 @@ struct Rates {
 }
 
 impl Prices {
-    /// Parses a file of prices.
+    /// Loads the user's file, or the built-in file.
     pub fn parse(text: &str) -> Result<Self, PriceError> {
         Self::read(text).map_err(PriceError)
     }
@@ -121,7 +121,7 @@ impl Prices {
         Ok(Self { date, source, models, families: stand_ins })
     }
 
-    /// The cost of one response; `None` if a price that it takes is not known.
+    /// The cost of one response; `None` if a required price is unknown.
     pub(crate) fn cost(&self, model: &str, usage: &Usage) -> Option<ComputedCost<'_>> {
         if let Some(tiers) = self.tiers(model) {
             return Some(ComputedCost { cost: cost_of(tiers, usage)?, estimated_by: None });
@@ -131,18 +131,18 @@ impl Prices {
         Some(ComputedCost { cost, estimated_by: Some(stand_in) })
     }
 
-    /// The prices of a model under any of the names that logs have for it.
+    /// The prices of a model under any of the names that logs use for it.
     fn tiers(&self, model: &str) -> Option<&[PriceTier]> {
         names_of(model).find_map(|name| self.models.get(&name)).map(Vec::as_slice)
     }
 
-    /// The model whose prices are used for this one, if it has none of its own.
+    /// The model whose prices are used for this model, if it has no row of its own.
     pub(crate) fn stand_in_for(&self, model: &str) -> Option<&str> {
         if self.tiers(model).is_some() { None } else { self.stand_in(model) }
     }
 
-    /// The model whose prices stand in for those of a model without a row: that of its family, the model itself without the words
-    /// at the end of its name (`gpt-5.2-high`), or that of the family without them.
+    /// The substitute for a model without a row: the model of its family, the same name without its last words
+    /// (`gpt-5.2-high`), or the model of a shorter family name.
     fn stand_in(&self, model: &str) -> Option<&str> {
         let family = family(model);
         let known = |family: &str| self.families.get(family).map(String::as_str);
@@ -161,7 +161,7 @@ impl Prices {
     }
 }
 
-/// The cost at these prices; `None` if one of them is not known.
+/// The cost at these prices; `None` if a required price is unknown.
 fn cost_of(tiers: &[PriceTier], usage: &Usage) -> Option<Picodollars> {
     let input = usage.all_input().unwrap_or(0);
     let tier = tiers.iter().rev().find(|tier| input > tier.above || tier.above == 0)?;
@@ -181,9 +181,9 @@ fn cost_of(tiers: &[PriceTier], usage: &Usage) -> Option<Picodollars> {
         .try_fold(0, |sum, (tokens, rate)| Some(sum + Picodollars::from(tokens) * Picodollars::from(rate?)))
 }
 
-/// The names under which a model may have a row. Logs write its provider before it (`anthropic/…`, `us.anthropic.…`), and behind it the
-/// size of its window (`…[1m]`), the version of a cloud's copy (`…-v1:0`) or a date (`…-20251101`, `…-2025-11-01`); some write
-/// `4.6` for `4-6`.
+/// The names under which a model may have a row. Logs add the provider in front (`anthropic/…`, `us.anthropic.…`), and
+/// at the end the window size (`…[1m]`), the version of a cloud's copy (`…-v1:0`) or a date (`…-20251101`,
+/// `…-2025-11-01`); some logs write `4.6` for `4-6`.
 fn names_of(model: &str) -> impl Iterator<Item = String> {
     let model = model.to_lowercase();
     let name = model.rsplit('/').next().unwrap_or(&model);
@@ -249,14 +249,14 @@ fn price(value: &Value) -> Option<u64> {
     (0.0..1e6).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
 }
 
-/// Money that a log tells, as written.
+/// A cost as a log writes it.
 pub(crate) fn told(cost: &str) -> Option<Picodollars> {
     let dollars: f64 = cost.trim_matches('"').parse().ok()?;
     #[expect(clippy::cast_sign_loss, reason = "it is not negative")]
     (0.0..1e9).contains(&dollars).then(|| (dollars * 1e12).round() as Picodollars)
 }
 
-/// All its digits, for programs: `7.9956045`.
+/// The cost with all its digits, for programs: `7.9956045`.
 pub(crate) fn exact(cost: Picodollars) -> String {
     let text = format!("{}.{:012}", cost / DOLLAR, cost % DOLLAR);
     let text = text.trim_end_matches('0');

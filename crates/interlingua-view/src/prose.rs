@@ -1,24 +1,24 @@
-//! The little Markdown that agents and people write without thinking: code blocks, tables, headings, `code`, **strong**
-//! words and addresses. Everything else stays the text it is, and nothing here ever becomes markup by itself.
+//! A small subset of Markdown that agents and people commonly write: code blocks, tables, headings, `code`, **strong**
+//! words and web addresses. All other text is kept unchanged, and this module emits no markup.
 
 /// A run of lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Block<'t> {
-    /// What stands between two fences, with what the first one says of it.
+    /// The lines between two fences, and the info string of the first fence.
     Code(&'t str, &'t str),
     /// Lines that begin with a bar.
     Table(&'t str),
-    /// Anything else.
+    /// All other lines.
     Text(&'t str),
 }
 
-/// Cuts a text into blocks.
+/// Splits a text into blocks.
 pub(crate) fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut start = 0;
     let mut at = 0;
     let mut in_table = false;
-    // The fence that is open: its sign, its length, where its content begins, what it says.
+    // The open fence: fence character, fence length, start of the content, info string.
     let mut fence: Option<(u8, usize, usize, &str)> = None;
     for line in text.split_inclusive('\n') {
         let next = at + line.len();
@@ -78,14 +78,14 @@ pub(crate) enum Inline<'t> {
     Text(&'t str),
     Code(&'t str),
     Strong(&'t str),
-    /// An address of the web.
+    /// A web address.
     Address(&'t str),
 }
 
-/// Longer lines are no prose, and are not searched for marks.
+/// Longer lines are not searched for markup.
 const LONGEST_LINE: usize = 8 << 10;
 
-/// Shows the pieces of a line, in order; together they are the line without the marks.
+/// Passes the pieces of a line to `show`, in order; together they are the line without the markup characters.
 pub(crate) fn inline<'t>(line: &'t str, mut show: impl FnMut(Inline<'t>)) {
     if line.len() > LONGEST_LINE {
         return show(Inline::Text(line));
@@ -109,7 +109,7 @@ pub(crate) fn inline<'t>(line: &'t str, mut show: impl FnMut(Inline<'t>)) {
                 at += length;
                 start = at;
             }
-            // What opens nothing is passed whole: a run of signs is one sign.
+            // A run of markup characters that opens nothing is skipped as a whole.
             None => at += skip(rest),
         }
     }

@@ -1,4 +1,4 @@
-//! A story for the terminal: wrapped to its width, folded to what matters, coloured where colour belongs.
+//! A story for the terminal: wrapped to the terminal's width, folded and coloured.
 
 use std::io::{self, Write};
 
@@ -24,16 +24,15 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const MAGENTA: Style = AnsiColor::Magenta.on_default();
 const PLAIN: Style = Style::new();
 
-/// How many lines are shown of what a tool that failed printed, of a difference, of what the harness said, of a prompt, of an
-/// answer.
+/// How many lines are printed of a failed tool's output, of a diff, of a harness message, of a prompt, of a response.
 const FAILED_LINES: usize = 8;
 const DIFF_LINES: usize = 16;
 const ASIDE_LINES: usize = 3;
 const PROMPT_LINES: usize = 60;
 const TEXT_LINES: usize = 200;
-/// The longest line that is shown whole, in bytes.
+/// The longest line that is printed in full, in bytes.
 const LONGEST_LINE: usize = 8 << 10;
-/// Narrower than this nothing can be read; deeper agents share their parent's indent then.
+/// The smallest readable width; below it, nested agents share their parent's indent.
 const NARROWEST: usize = 30;
 
 /// Writes a story as text.
@@ -56,7 +55,7 @@ struct TextPage<'s> {
     story: &'s Story,
     look: &'s Look<'s>,
     out: &'s mut dyn Write,
-    /// What stands before each line: one bar for each agent below another.
+    /// The prefix of each line: one bar for each nesting level of agents.
     indent: String,
 }
 
@@ -276,7 +275,7 @@ impl TextPage<'_> {
         let Some(args) = &tool.args else { return Ok(()) };
         let mut told: Vec<(String, String)> = Vec::new();
         if !args.each(|name, value| told.push((name.to_owned(), value.to_owned()))) {
-            // A patch is told as what it changes.
+            // A patch is shown as changes, not as arguments.
             return if files.is_empty() { self.text("    ", DIM, &args.text(), usize::MAX) } else { Ok(()) };
         }
         for (name, value) in told {
@@ -319,7 +318,7 @@ impl TextPage<'_> {
             match piece {
                 Piece::Text(text) | Piece::Refusal(text) => self.barred(style, &text.decode(), most)?,
                 Piece::Json(json) => self.barred(style, json.as_str(), most)?,
-                // Told as what changed.
+                // Files with a diff are shown as changes.
                 Piece::File(file) if file.diff.is_some() => {}
                 Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => {
                     self.barred(DIM, &words::brief(piece), most)?;
@@ -358,7 +357,7 @@ impl TextPage<'_> {
         Ok(())
     }
 
-    /// Text of several lines, each wrapped, after the same space.
+    /// Wrapped text of several lines with a common indent.
     fn text(&mut self, space: &str, style: Style, text: &str, most: usize) -> io::Result<()> {
         let most = if self.look.full { usize::MAX } else { most };
         let text = visible(text.trim_end_matches('\n'));
@@ -371,7 +370,7 @@ impl TextPage<'_> {
         self.more(space, lines.count())
     }
 
-    /// The beginning of what the program around the model says, each line of it on one line.
+    /// The beginning of a harness message, each of its lines clipped to one line.
     fn aside(&mut self, text: &str) -> io::Result<()> {
         let text = visible(text.trim_end_matches('\n'));
         let room = self.room("  ");
@@ -382,7 +381,7 @@ impl TextPage<'_> {
         self.more("  ", lines.count())
     }
 
-    /// A line as far as it is shown, and the rest.
+    /// The printed part of a line, and the rest.
     fn beginning<'t>(&self, line: &'t str) -> (&'t str, &'t str) {
         if self.look.full || line.len() <= LONGEST_LINE {
             return (line, "");
@@ -397,7 +396,7 @@ impl TextPage<'_> {
         self.wrapped(space, DIM, &format!("… {} more of this line", words::size(rest.len() as u64)))
     }
 
-    /// What a tool printed: a bar in front of each line.
+    /// Output of a tool, with a bar in front of each line.
     fn barred(&mut self, style: Style, text: &str, most: usize) -> io::Result<()> {
         let text = visible(text.trim_end_matches('\n'));
         let mut lines = text.lines();
@@ -422,7 +421,7 @@ impl TextPage<'_> {
         self.hanging(space, space.width(), style, &expanded(line), usize::MAX)
     }
 
-    /// A line behind a label; what does not fit goes below, as far in as the label is wide.
+    /// A line behind a label; wrapped lines are indented by the width of the label.
     fn hanging(
         &mut self,
         label: &str,
@@ -433,7 +432,7 @@ impl TextPage<'_> {
     ) -> io::Result<()> {
         let inside = width.min(24);
         let room = self.look.width.saturating_sub(self.indent.width() + width).max(NARROWEST / 2);
-        // Whoever calls has made the line harmless; should one forget it, it is harmless all the same.
+        // The caller already made the line safe; this is a second check.
         let line = expanded(&visible(line)).replace('\n', " ");
         let mut rest: &str = &line;
         let mut first = true;
@@ -462,7 +461,7 @@ impl TextPage<'_> {
         writeln!(self.out, "{}", self.indent.trim_end())
     }
 
-    /// How many columns are left behind the indent.
+    /// How many columns are left after the indent.
     fn room(&self, space: &str) -> usize {
         self.look.width.saturating_sub(self.indent.width() + space.width())
     }
@@ -476,25 +475,25 @@ impl TextPage<'_> {
     }
 }
 
-/// The first line of what a tool printed.
+/// The first line of a tool's output.
 fn first_line(tool: &ToolUse) -> Option<String> {
     tool.output().find_map(|piece| {
         let text = match piece {
             Piece::Text(text) | Piece::Refusal(text) => text.decode(),
             Piece::Json(json) => json.as_str().into(),
-            // Pictures have lines of their own.
+            // Media is printed on lines of its own.
             Piece::Media(_) | Piece::File(_) | Piece::Citation(_) | Piece::Opaque(_) => return None,
         };
         text.lines().map(one_line).find(|line| !line.is_empty())
     })
 }
 
-/// The text with spaces for tabs.
+/// Replaces tabs by spaces.
 fn expanded(line: &str) -> String {
     line.replace('\t', "    ")
 }
 
-/// The text as far as it fits, with `…` for the rest.
+/// The text cut to the width, with `…` for the rest.
 fn clip(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -503,9 +502,9 @@ fn clip(text: &str, width: usize) -> String {
     format!("{shown}…")
 }
 
-/// The text in two: what fits, and what is left, at a space if there is a good one.
+/// Splits a text at the width: the part that fits and the rest, at a space if possible.
 fn cut(text: &str, width: usize) -> (&str, &str) {
-    // A character takes four bytes at most; whoever is longer is not measured whole for each line that is cut off.
+    // A character has at most four bytes, so a longer text need not be measured again for each wrapped line.
     if text.len() <= width || text.len() <= 4 * width && text.width() <= width {
         return (text, "");
     }
@@ -517,7 +516,7 @@ fn cut(text: &str, width: usize) -> (&str, &str) {
         return (fits, rest.trim_start_matches(' '));
     }
     match fits.rfind(' ') {
-        // Not if most of the line would stay empty.
+        // Do not break at a space that leaves most of the line empty.
         Some(space) if space > fits.len() / 3 && !fits[..space].trim().is_empty() => {
             (&text[..space], text[space..].trim_start_matches(' '))
         }
@@ -525,7 +524,7 @@ fn cut(text: &str, width: usize) -> (&str, &str) {
     }
 }
 
-/// The text in two: what fits, at least one character, and what is left.
+/// Splits a text at the width, without regard to spaces: the first part has at least one character.
 fn cut_hard(text: &str, width: usize) -> (&str, &str) {
     let mut used = 0;
     let end = text.char_indices().find_map(|(at, c)| {

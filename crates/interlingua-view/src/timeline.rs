@@ -1,18 +1,18 @@
-//! The timeline of a page: a bar for each stretch of the story, as high as there is much in it, with marks where a
-//! person spoke, something failed or the conversation broke off. Drawn here, so that it works without the script.
+//! The timeline of a page: a bar for each section of the story, with its height by the amount of content, and marks for
+//! prompts, failures and breaks of the conversation. It is an SVG drawing, so it works without the script.
 
 use std::fmt::Write as _;
 
 use crate::story::{EntryBody, Piece, SpokenBy, Story, StoryEntry, ToolUse};
 
-/// How many bars there are at most.
+/// The maximum number of bars.
 const MOST_BARS: usize = 240;
-/// The size of the drawing in its own units.
+/// The size of the drawing in SVG units.
 const WIDTH: usize = 1200;
 const HEIGHT: usize = 40;
 const WIDEST_BAR: usize = 20;
 
-/// What is worth a mark, the most important last.
+/// The kinds of marks, most important last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MarkSort {
     Nothing,
@@ -62,7 +62,7 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
     }
     let count = told.len().min(MOST_BARS);
     let width = (WIDTH / count).min(WIDEST_BAR);
-    // Writing to a string does not fail.
+    // Writing to a `String` does not fail.
     let _ = writeln!(
         html,
         "<nav class=\"timeline\" aria-label=\"Timeline\"><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\">",
@@ -71,12 +71,13 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
     for bar in 0..count {
         let stretch = &told[bar * told.len() / count..(bar + 1) * told.len() / count];
         let Some((first, _)) = stretch.first() else { continue };
-        // The last of several of the same weight would be passed over by a reader who goes on from there.
+        // Of several entries with equal weight the bar links to the first, so that a reader who continues from there
+        // misses none.
         let (at, entry) =
             stretch.iter().rev().max_by_key(|(_, entry)| MarkSort::of(entry)).unwrap_or(&stretch[0]);
         let sort = MarkSort::of(entry);
         let bytes: usize = stretch.iter().map(|(_, entry)| weight(entry)).sum();
-        // Each doubling is worth as much as the one before.
+        // The height grows with the logarithm of the size.
         let high = (3 + 2 * (bytes + 1).ilog2() as usize).min(HEIGHT - 8);
         let (x, y) = (bar * width, HEIGHT - high);
         let _ = write!(
@@ -103,7 +104,7 @@ pub(crate) fn write(story: &Story, full: bool, html: &mut String) {
     html.push_str("</svg></nav>\n");
 }
 
-/// How much there is to read in an entry.
+/// The amount of text in an entry.
 fn weight(entry: &StoryEntry) -> usize {
     match &entry.body {
         EntryBody::Said(_, pieces) | EntryBody::Thought(pieces) | EntryBody::Notice(_, pieces) => {

@@ -1,5 +1,5 @@
-//! The words of a story, once for all its forms. What comes from the content is returned as it is; each form makes it
-//! harmless in its own way.
+//! The wording of a story, shared by all its forms. Text from the source is returned unchanged; each form escapes it in
+//! its own way.
 
 use std::fmt::Write as _;
 
@@ -16,37 +16,37 @@ use crate::story::{
     Damage, EntryBody, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
 };
 
-/// Something that happened, on a line of its own.
+/// An event, on a line of its own.
 #[derive(Debug)]
 pub(crate) struct Happening {
     pub(crate) tone: Tone,
-    /// What it is, in our words.
+    /// The name of the event, in our words.
     pub(crate) label: String,
-    /// What the source says of it; content.
+    /// Details from the source; unescaped content.
     pub(crate) text: String,
 }
 
-/// How a line is to be taken.
+/// The tone of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Good to know.
+    /// Information.
     Aside,
     /// A break in the conversation.
     Break,
-    /// Someone was asked, or decided.
+    /// A question or a decision.
     Asked,
-    /// Something went wrong.
+    /// A failure.
     Bad,
 }
 
-/// What an entry that nobody says is about; nothing for what is said, thought or done with tools.
+/// The line for an entry that is an event; `None` for messages, reasoning and tool uses.
 pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> {
     let line = |tone, label: &str, text: String| Some(Happening { tone, label: label.to_owned(), text });
     match &entry.body {
         EntryBody::Said(..) | EntryBody::Thought(_) | EntryBody::Tool(_) => None,
         EntryBody::Notice(kind, pieces) => {
             let text: Vec<String> = pieces.iter().map(brief).collect();
-            // The word is the agent's own.
+            // `kind` is the agent's own word.
             let kind = kind.decode();
             line(
                 Tone::Aside,
@@ -156,7 +156,7 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
     }
 }
 
-/// Who speaks.
+/// The name of a speaker.
 pub(crate) const fn who(speaker: SpokenBy) -> &'static str {
     match speaker {
         SpokenBy::Person => "user",
@@ -170,7 +170,7 @@ pub(crate) const fn who(speaker: SpokenBy) -> &'static str {
     }
 }
 
-/// Who speaks in an entry; nobody in a line that merely happened.
+/// The speaker of an entry; `None` for an event.
 fn speaker(entry: &StoryEntry) -> Option<SpokenBy> {
     match &entry.body {
         EntryBody::Said(speaker, _) => Some(*speaker),
@@ -179,7 +179,7 @@ fn speaker(entry: &StoryEntry) -> Option<SpokenBy> {
     }
 }
 
-/// Who speaks, by which model, as which agent, copied from where; the texts are content.
+/// The speaker of an entry with its model, agent and original session; the texts are unescaped content.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SpeakerLine<'s> {
     pub(crate) speaker: SpokenBy,
@@ -189,20 +189,20 @@ pub(crate) struct SpeakerLine<'s> {
 }
 
 impl<'s> SpeakerLine<'s> {
-    /// The voice of an entry, if it has one and it is not the one before: a name is not said twice.
+    /// The speaker of an entry, unless it is the same as the speaker before.
     pub(crate) fn new_in(entry: &'s StoryEntry, before: Option<&Self>) -> Option<Self> {
         let speaker = speaker(entry)?;
         let model = entry.model.as_ref().filter(|_| speaker == SpokenBy::Assistant);
         let now =
             Self { speaker, model, agent: entry.agent.as_ref(), copied_from: entry.copied_from.as_ref() };
         let same = before.is_some_and(|before| {
-            // Not every entry tells its model.
+            // Some entries do not name their model.
             *before == Self { model: now.model.or(before.model), ..now.clone() }
         });
         (!same).then_some(now)
     }
 
-    /// What there is to say beside the name; content.
+    /// Details to show next to the name; unescaped content.
     pub(crate) fn facts(&self, entry: &StoryEntry) -> Vec<String> {
         let mut facts = Vec::new();
         facts.extend(self.agent.map(|agent| format!("agent {}", agent.decode())));
@@ -216,7 +216,7 @@ impl<'s> SpeakerLine<'s> {
     }
 }
 
-/// A tool's name, with the group it belongs to.
+/// A tool's name, with its namespace.
 pub(crate) fn tool_name(tool: &ToolUse) -> String {
     match &tool.namespace {
         Some(namespace) => format!("{}.{}", namespace.decode(), tool.name.decode()),
@@ -224,7 +224,7 @@ pub(crate) fn tool_name(tool: &ToolUse) -> String {
     }
 }
 
-/// How a call came out, in our words.
+/// The outcome of a call, in our words.
 pub(crate) fn tool_facts(tool: &ToolUse) -> Vec<String> {
     let mut facts = Vec::new();
     match (tool.fate(), tool.exit_code()) {
@@ -241,7 +241,7 @@ pub(crate) fn tool_facts(tool: &ToolUse) -> Vec<String> {
     facts
 }
 
-/// A mark for how a call came out; the words beside it say it too.
+/// A symbol for the outcome of a call; the words next to it have the same meaning.
 pub(crate) const fn mark(fate: ToolFate) -> &'static str {
     match fate {
         ToolFate::Done => "✓",
@@ -250,7 +250,7 @@ pub(crate) const fn mark(fate: ToolFate) -> &'static str {
     }
 }
 
-/// What a piece is, where it is not text; content.
+/// A short description of a piece that is not text; unescaped content.
 pub(crate) fn brief(piece: &Piece) -> String {
     match piece {
         Piece::Text(text) | Piece::Refusal(text) => text.decode().into_owned(),
@@ -268,12 +268,12 @@ pub(crate) fn brief(piece: &Piece) -> String {
     }
 }
 
-/// What stands for a picture, document, sound or film; content.
+/// A placeholder for a picture, document, sound or video; unescaped content.
 pub(crate) fn placeholder(media: &Media<'_>) -> String {
     let sort = media.media_type.as_ref().map_or("media".into(), Str::decode);
     let mut text = format!("[{sort}");
     match &media.source {
-        // Three bytes for every four characters.
+        // Four base64 characters hold three bytes.
         MediaSource::Base64(data) => {
             let data = data.as_escaped();
             let padding = data.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
@@ -284,7 +284,7 @@ pub(crate) fn placeholder(media: &Media<'_>) -> String {
         }
         MediaSource::Url(place) | MediaSource::File(place) => {
             let place = place.decode();
-            // An address may hold the bytes themselves.
+            // A data URL may contain the bytes themselves.
             let shown = place.char_indices().nth(200).map_or(&place[..], |(end, _)| &place[..end]);
             let _ = write!(text, ", {shown}");
         }
@@ -296,7 +296,7 @@ pub(crate) fn placeholder(media: &Media<'_>) -> String {
     text
 }
 
-/// What is known of the session: our names, its values; content.
+/// The facts of the session: our names, values from the source; unescaped content.
 pub(crate) fn facts(
     story: &Story,
     part: &SessionPart,
@@ -338,18 +338,18 @@ pub(crate) fn facts(
     facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
 }
 
-/// How many sessions the input has, where there are several.
+/// The number of sessions in the input.
 pub(crate) fn sessions(story: &Story) -> String {
     plural(story.parts.len() as u64, "session")
 }
 
-/// A name for a session of the story; content.
+/// The title of a session; unescaped content.
 pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
     if let Some(title) = &part.session.title {
         let title = title.decode();
         return persons_words(&title).unwrap_or(&title).trim().to_owned();
     }
-    // The first question of the person is the best name for a session.
+    // The first prompt of the user is the best title.
     let entries = story.entries.get(part.entries.clone()).unwrap_or_default();
     let texts = |speakers: fn(&SpokenBy) -> bool| {
         let said = entries.iter().filter_map(move |entry| match &entry.body {
@@ -363,7 +363,7 @@ pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
     };
     let mut asked = texts(|by| matches!(by, SpokenBy::Person | SpokenBy::Agent));
     let asked = asked.find_map(|text| persons_words(&text).map(str::to_owned));
-    // A session without a question may be a command.
+    // A session without a prompt may start with a command.
     let asked = asked.or_else(|| texts(|_| true).find_map(|text| command(&text).map(str::to_owned)));
     let asked = asked.unwrap_or_default();
     let line = asked.lines().find(|line| !line.trim().is_empty()).unwrap_or("A session").trim();
@@ -373,17 +373,17 @@ pub(crate) fn title(story: &Story, part: &SessionPart) -> String {
     }
 }
 
-/// Elements in which programs put the words of the person.
+/// Elements in which harnesses wrap the user's words.
 const OF_PERSON: [&str; 8] =
     ["userquery", "usermessage", "userrequest", "userinput", "userprompt", "query", "prompt", "task"];
 
-/// Lines after which the words of the person follow, in prompts that begin with a line of the program: those of Codex in an
-/// editor, and of its agents among one another.
+/// Lines that precede the user's words, in prompts that begin with a line of the harness: those of Codex in an editor,
+/// and those between its agents.
 const BEFORE_WORDS: [(&str, &str); 2] =
     [("## Context from my IDE", "\n## My request for Codex:"), ("Message Type: ", "\nPayload:")];
 
-/// The words of the person in a prompt that a program wrapped: the content of `<user_query>` and the like, or what follows the
-/// elements or lines with which the program began it (`<environment_context>…</environment_context>`).
+/// The user's words in a prompt wrapped by a harness: the content of `<user_query>` and similar elements, or the text
+/// after the elements or lines that the harness put first (`<environment_context>…</environment_context>`).
 fn persons_words(text: &str) -> Option<&str> {
     let mut rest = text.trim();
     while let Some((name, inside, after)) = first_element(rest) {
@@ -401,7 +401,7 @@ fn persons_words(text: &str) -> Option<&str> {
     Some(rest).filter(|rest| !rest.is_empty())
 }
 
-/// The command that a prompt is: `<command-name>/init</command-name>`.
+/// The command in a prompt: `<command-name>/init</command-name>`.
 fn command(text: &str) -> Option<&str> {
     let mut rest = text.trim();
     while let Some((name, inside, after)) = first_element(rest) {
@@ -413,7 +413,7 @@ fn command(text: &str) -> Option<&str> {
     None
 }
 
-/// The element with which a text begins: its name, its content and the text behind it.
+/// The element at the start of a text: name, content and following text.
 fn first_element(text: &str) -> Option<(&str, &str, &str)> {
     let (tag, rest) = text.strip_prefix('<')?.split_once('>')?;
     let name = tag.split(' ').next()?;
@@ -455,7 +455,7 @@ fn settings(session: &Session<'_>) -> String {
     texts.chain(policies).collect::<Vec<_>>().join(", ")
 }
 
-/// What a turn used, if that is known.
+/// The usage of a turn, if it is known.
 pub(crate) fn used(turn: &StoryTurn) -> Option<String> {
     let mut text = tokens(&turn.usage)?;
     if turn.responses > 1 {
@@ -470,7 +470,7 @@ pub(crate) fn used(turn: &StoryTurn) -> Option<String> {
     Some(text)
 }
 
-/// Tokens, in words.
+/// Token counts as a phrase.
 pub(crate) fn tokens(usage: &Usage) -> Option<String> {
     let some = |count: Option<u64>, word: &str| {
         count.filter(|count| *count > 0).map(|count| format!("{} {word}", number(count)))
@@ -490,7 +490,7 @@ pub(crate) fn tokens(usage: &Usage) -> Option<String> {
     (!told.is_empty()).then(|| format!("tokens: {}", told.join(", ")))
 }
 
-/// What the story leaves out, and what is odd about its source.
+/// Entries that the story leaves out, and problems of its source.
 pub(crate) fn left_out(story: &Story, full: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let counts = story.bookkeeping();
@@ -527,7 +527,7 @@ pub(crate) fn left_out(story: &Story, full: bool) -> Vec<String> {
     lines
 }
 
-/// Our own words at the start of a heading.
+/// A phrase with a capital first letter, for headings.
 pub(crate) fn capital(words: &str) -> String {
     let first = words.chars().next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(words.chars().skip(1)).collect()

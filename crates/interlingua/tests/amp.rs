@@ -1,4 +1,4 @@
-//! Amp's threads: what a message is, what comes back, what another agent's session becomes.
+//! Amp's threads: messages, restored logs, and sessions of other agents written as threads.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -16,7 +16,7 @@ fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
     (out, report)
 }
 
-/// The entries of a thread's record, after proving that the thread comes back from it.
+/// The entries of a thread's record, after asserting that the record restores the thread.
 fn entries(thread: &str) -> Vec<Value> {
     let (record, report) = convert("amp", "record", thread.as_bytes());
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);

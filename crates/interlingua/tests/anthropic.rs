@@ -1,4 +1,4 @@
-//! What recorded traffic of the Messages API holds beyond its types.
+//! Members of recorded Messages API traffic that its published types do not have.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

@@ -1,8 +1,9 @@
-//! The laws of the books, for every fixture, what it becomes in our own dialects, and every target that the command line
-//! allows: what the books say became of a leaf did become of it, and what a writer's table says of a field is so.
+//! The laws of the ledger, for every fixture, for its conversion to our own dialects, and for every target of the
+//! command line: the fate that the ledger records for a leaf is its actual fate, and a writer's support table is
+//! correct for each field.
 //!
-//! A breach names the dialects, the path or field, and a fixture. An excuse stands in a table with its reason, and fails
-//! when nothing needs it any more.
+//! A breach names the dialects, the path or field, and a fixture. An excuse is in a table with its reason, and fails
+//! when no breach needs it any more.
 
 #![allow(missing_docs, reason = "not published")]
 
@@ -53,7 +54,7 @@ fn a_leaf_is_claimed_for_the_field_that_it_becomes() {
 #[test]
 fn what_a_table_says_of_a_field_is_so() {
     let breaches = everywhere(|sources, to| {
-        // A field stands in many places: all files are asked.
+        // A field occurs in many places, so all files are tested.
         let mut sample = sample(sources, usize::MAX);
         in_each(sources, |source| {
             sample.next_file();
@@ -98,11 +99,11 @@ fn who_said_what_is_the_same_when_it_is_read_again() {
     judge(CASES.len(), breaches, SAID_OTHERWISE);
 }
 
-/// What the laws are tried on.
+/// The inputs of the laws.
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(fixtures_and_ours);
 static SOURCES: LazyLock<Vec<Source<'static>>> = LazyLock::new(|| on_two_threads(&CASES, Source::of));
 
-/// Sources that are alike: fixtures of one dialect and role, or what became of these in one of our own dialects.
+/// Similar sources: fixtures of one dialect and role, or their conversions to one of our own dialects.
 type Alike = Vec<&'static Source<'static>>;
 
 fn kinds() -> Vec<Alike> {
@@ -115,7 +116,7 @@ fn kinds() -> Vec<Alike> {
     kinds.into_values().collect()
 }
 
-/// Tries every kind with each of its targets.
+/// Tests each group of sources with each of its targets.
 fn everywhere(law: impl Fn(&[&'static Source<'static>], Way) -> Vec<Breach> + Sync) -> Vec<Breach> {
     let kinds = kinds();
     let pairs: Vec<(&Alike, Way)> = kinds
@@ -137,7 +138,7 @@ fn length(kind: &Alike) -> usize {
     kind.iter().map(|source| source.case.bytes.len()).sum()
 }
 
-/// How many of a class are tried: time is spent on what came from elsewhere, there on at most so many in all files.
+/// How many leaves of a class are tested per file and in all files: fewer for converted sources than for fixtures.
 fn sample<C: Ord>(sources: &[&Source<'_>], in_all: usize) -> Sample<C> {
     match (full(), sources.first().is_some_and(|source| source.case.is_derived())) {
         (true, _) => Sample::new(usize::MAX, usize::MAX),
@@ -146,12 +147,12 @@ fn sample<C: Ord>(sources: &[&Source<'_>], in_all: usize) -> Sample<C> {
     }
 }
 
-// ---- Where a law need not hold: from, to, end of the path or field, why ----------------------------------------------
+// ---- Exceptions of a law: from, to, end of the path or field, reason -------------------------------------------------
 
-/// Leaves that a reader claims although no event tells them apart.
+/// Leaves that a reader claims although they do not affect any event.
 const CLAIMED_IN_VAIN: &[Excuse] = &[];
 
-/// Leaves that become a field under another name than they are claimed for.
+/// Leaves that become a different field than they are claimed for.
 const NAMED_OTHERWISE: &[Excuse] = &[];
 
 const LEAVES: &[Excuse] = &[

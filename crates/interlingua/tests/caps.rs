@@ -1,4 +1,4 @@
-//! How much a source may ask for: what is over the limit is refused aloud, and the books still add up.
+//! Limits on the size of a source: input over a limit is reported, and the ledger still adds up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -38,7 +38,7 @@ fn convert(input: &str, to: (&str, Role), limits: Limits) -> (Vec<u8>, Report) {
     let options = Options { limits, ..Options::default() };
     let mut pipe = Pipe::new((side("anthropic"), Role::Stream), (side(to.0), to.1), &options).unwrap();
     let mut out = Vec::new();
-    // In pieces: what was written before counts too.
+    // In chunks, so that earlier output counts too.
     for piece in input.as_bytes().chunks(5_000) {
         pipe.push(piece, &mut out);
     }

@@ -1,5 +1,5 @@
-//! What servers and clients of the Chat Completions API send beside what the types say: shapes of recorded traffic, one
-//! test each. A number is that of the pitfall in the specification of the wire dialects.
+//! Deviations of real Chat Completions servers and clients from the published types, one test for each recorded case. A
+//! number is that of the pitfall in the specification of the wire dialects.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const A: &str = "anthropic";
 const C: &str = "openai-chat";
 
-// ---- Answers that servers write ----
+// ---- Responses that servers write ----
 
 #[test]
 fn a_placeholder_call_beside_content_is_none() {
@@ -183,7 +183,7 @@ fn usage_of_a_failed_stream_survives() {
     let events = text_of(C, "universal", Role::Stream, Role::Live, &sse(&chunks, false));
     assert!(events.contains(" two") && events.contains("upstream went away"), "{events}");
     assert!(events.contains("\"input\":12") || events.contains("\"input_tokens\":12"), "{events}");
-    // A stream of Anthropic's that fails after its counts.
+    // An Anthropic stream that fails after its usage.
     let failed = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
     let (bytes, report) = bytes((A, Role::Stream), (C, Role::Stream), failed.as_bytes());
     let text = String::from_utf8(bytes).unwrap();
@@ -240,7 +240,7 @@ fn p30_p31_calls_are_told_apart_whatever_a_server_repeats() {
     };
     let two = vec![("haul".to_owned(), json!({"n": 1})), ("reef".to_owned(), json!({"n": 2}))];
     let one = vec![("haul".to_owned(), json!({"n": 1}))];
-    // One index for all, ids or not.
+    // The same index for all calls, with or without ids.
     assert_eq!(
         calls(&[
             json!([part(Some("a"), Some(0), Some("haul"), "{\"n\":")]),
@@ -300,7 +300,7 @@ fn p30_p31_calls_are_told_apart_whatever_a_server_repeats() {
         ]),
         one
     );
-    // The same function twice, under the id of its name.
+    // The same function twice, with its name as id.
     let twice = vec![("haul".to_owned(), json!({"n": 1})), ("haul".to_owned(), json!({"n": 2}))];
     assert_eq!(
         calls(&[
@@ -404,7 +404,7 @@ fn p01_p13_thoughts_come_back_at_their_place() {
         json!([signed("", "S1"), signed("Shown.", "S2"), text("x")]),
     ] {
         let body = json!({"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}});
-        // A whole answer, and the same as a stream that a client joined.
+        // A whole response, and the same response as a stream joined by a client.
         let (whole, _) = convert(A, C, Role::Response, body.to_string().as_bytes());
         let joined = join(&text_of(A, C, Role::Stream, Role::Stream, &anthropic_stream(&body)));
         for message in [&whole["choices"][0]["message"], &joined] {
@@ -414,7 +414,7 @@ fn p01_p13_thoughts_come_back_at_their_place() {
             assert_eq!(back["messages"][1]["content"], content, "{message}");
         }
     }
-    // Without a signature a request cannot repeat a thought, but its place is told.
+    // Without a signature a request cannot repeat reasoning, but its position is noted.
     let body = json!({"type": "message", "role": "assistant", "content": [text("First."), open("Then."), call("a")], "stop_reason": "tool_use"});
     let (whole, _) = convert(A, C, Role::Response, body.to_string().as_bytes());
     let (again, _) = convert(C, A, Role::Response, whole.to_string().as_bytes());
@@ -444,7 +444,7 @@ fn entries_of_gateways_are_read_as_they_mean() {
         Role::Live,
         &String::from_utf8(answer(&message, "stop")).unwrap(),
     );
-    // Once as it comes, once in the whole item.
+    // Once as a delta, once in the whole item.
     assert_eq!(events.matches("Sum up.").count(), 2, "{events}");
     assert!(events.contains("ENC") && events.contains("\"openai\""), "{events}");
     let claude = json!({"role": "assistant", "content": "Say.", "reasoning": "Why.", "reasoning_details": [
@@ -572,7 +572,7 @@ fn p25_words_of_another_system_are_no_flag() {
         foreign.get("is_error").is_none() && foreign["content"] == "[tool error] no such rope",
         "{foreign}"
     );
-    // Ours, also after a program that escapes what is not ASCII.
+    // Our own error mark, also after a program that escapes non-ASCII characters.
     let body = json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "x"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "haul", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "is_error": true, "content": "gone"}]}]});
@@ -661,7 +661,7 @@ fn an_error_where_a_stream_was_asked_for_carries_its_message() {
         let out = text_of(C, A, Role::Stream, Role::Stream, body);
         assert!(out.contains("no such model") && out.contains("not_found_error"), "{body}: {out}");
     }
-    // An answer in one piece is one, too.
+    // A whole response in a stream is a stream, too.
     let whole = answer(&json!({"role": "assistant", "content": "All of it."}), "stop");
     let (out, _) = convert_stream(C, A, &String::from_utf8(whole).unwrap());
     assert_eq!(out["content"][0]["text"], "All of it.");
@@ -692,7 +692,7 @@ fn p08_kimi_gets_reasoning_on_every_turn_with_calls() {
     let thinks = json!([{"type": "thinking", "thinking": "Why.", "signature": "S"}, call]);
     let (out, _) = sent_as(K, "kimi-k2.6", &turn(thinks));
     assert_eq!(out["messages"][1]["reasoning_content"], "Why.");
-    // One that came empty stays so.
+    // An empty reasoning text stays empty.
     let empty = json!({"model": "kimi-k2.6", "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": null,
         "reasoning_content": "", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "haul", "arguments": "{}"}}]}]});
     let (out, report) = convert(C, K, Role::Request, empty.to_string().as_bytes());
@@ -764,13 +764,13 @@ fn p12_copilot_gets_its_own_state_back() {
             (&json!("Why."), &json!("OPQ")),
             "{client}: {turn}"
         );
-        // Nobody else gets it.
+        // No other vendor gets the opaque state.
         let other = if client == A { C } else { A };
         let (out, report) = convert(client, other, Role::Request, history.to_string().as_bytes());
         assert!(!out.to_string().contains("OPQ"), "{out}");
         assert!(report.lost_paths.iter().any(|row| row.reason == Some(Reason::Foreign)), "{report:?}");
     }
-    // Others' state goes through a client of Copilot.
+    // Opaque state of other vendors passes through a client of Copilot.
     let body = json!({"type": "message", "role": "assistant", "content": [{"type": "thinking", "thinking": "Why.", "signature": "SIG"}, {"type": "text", "text": "x"}], "stop_reason": "end_turn"});
     let (shown, _) = convert(A, G, Role::Response, body.to_string().as_bytes());
     let history =
@@ -791,7 +791,7 @@ fn copilot_marks_messages_and_demands_calls_by_name() {
     assert_eq!((&out["thinking_budget"], &out["tool_choice"]), (&json!(2048), &named));
     assert!(!noted(&report, "a call cannot be demanded"), "{report:?}");
     assert!(noted(&report, "call of the only tool demanded by its name"), "{report:?}");
-    // It has no word for any of several.
+    // Copilot has no tool choice for any of several tools.
     let several = json!({"tool_choice": {"type": "any"},
         "tools": [{"name": "haul", "input_schema": {"type": "object"}}, {"name": "mend", "input_schema": {"type": "object"}}]});
     let (out, report) = sent_as(G, "claude-sonnet-4.5", &several);
@@ -799,7 +799,7 @@ fn copilot_marks_messages_and_demands_calls_by_name() {
     assert!(noted(&report, "a call cannot be demanded"), "{report:?}");
 }
 
-// ---- Which dialect it is ----
+// ---- Detection of flavours ----
 
 #[test]
 fn flavours_are_told_by_their_own_members_only() {
@@ -888,7 +888,7 @@ fn response(choices: &Value) -> String {
         .to_string()
 }
 
-/// A stream of choices, folded as the client would.
+/// A stream of choices, folded as a client does it.
 fn stream(from: &str, to: &str, choices: &[Value]) -> (Value, Report) {
     let chunks: Vec<Value> = choices
         .iter()
@@ -995,7 +995,7 @@ fn anthropic_stream(body: &Value) -> String {
     text
 }
 
-/// What a client makes of a chat stream: strings grow, entries with an index are joined.
+/// Folds a chat stream as a client does: strings are appended, entries with the same index are joined.
 fn join(text: &str) -> Value {
     let mut message = json!({});
     for chunk in text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]")

@@ -1,4 +1,4 @@
-//! Claude Code's logs: blocks that are odd, and what comes back of them.
+//! Claude Code's logs: odd blocks, and their restoration.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -18,7 +18,7 @@ fn convert(from: &str, to: &str, bytes: &[u8]) -> (Vec<u8>, Report) {
     (out, report)
 }
 
-/// The first entry of a log's record, after proving that the log comes back from it without a finding.
+/// The first entry of a log's record, after asserting that the record restores the log without a problem.
 fn entry(log: &str) -> Value {
     let (record, report) = convert("claude-code", "record", log.as_bytes());
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -106,7 +106,7 @@ fn a_result_that_looks_like_our_parts_is_one_value_all_the_same() {
     assert_eq!(entry(&log)["children"][0]["output"].to_string(), plain);
 }
 
-/// Sorted paths of what is lost when a session of one agent becomes one of another.
+/// The sorted paths lost when a session of one agent becomes a session of another.
 fn lost(from: &str, to: &str, log: &str) -> (String, Vec<String>) {
     let (out, report) = convert(from, to, log.as_bytes());
     let mut paths: Vec<String> = report.lost_paths.into_iter().map(|row| row.path).collect();
@@ -128,7 +128,7 @@ fn usage_and_settings_that_another_log_has_no_place_for_are_lost_aloud() {
 {"timestamp":"2026-02-01T00:00:00Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":3},"last_token_usage":{"input_tokens":3,"output_tokens":4}}}}
 "#;
     let (_, paths) = lost("codex", "claude-code", codex);
-    // Nobody answers, so there is no line that could name the model.
+    // Without a response, no line can name the model.
     let usage =
         ["input_tokens", "output_tokens"].map(|name| format!("/payload/info/last_token_usage/{name}"));
     let session = ["/payload/git/commit_hash", "/payload/cli_version", "session/model"].map(str::to_owned);
@@ -169,7 +169,7 @@ fn what_a_person_typed_while_the_agent_was_busy_is_the_users() {
     assert_eq!((&entry["content"], &entry["origin"]), (&"x".into(), &"harness".into()));
 }
 
-/// The lines that a rollout of Codex with these items becomes.
+/// The lines made from a Codex rollout with these items.
 fn carried(items: &[&str]) -> Vec<Value> {
     let line = |item: &&str| {
         format!(r#"{{"timestamp":"2026-02-01T00:00:00Z","type":"response_item","payload":{item}}}"#) + "\n"
@@ -295,7 +295,7 @@ fn a_fact_that_every_line_repeats_is_lost_every_time() {
 
 const FIXTURES: &str = "src/dialects/anthropic/claude_code/fixtures";
 
-/// A log of ours, and its record after proving that the way back loses nothing.
+/// A fixture log, and its record after asserting that the way back loses nothing.
 fn recorded(name: &str) -> (String, Value) {
     let log = std::fs::read_to_string(format!("{FIXTURES}/{name}")).expect("a fixture");
     let record = record_of(&log);
@@ -315,7 +315,7 @@ fn entries(record: &Value) -> &Vec<Value> {
     record["session"]["entries"].as_array().expect("entries")
 }
 
-/// The entries that such an event made.
+/// The entries with that event type.
 fn events<'r>(record: &'r Value, kind: &str) -> Vec<&'r Value> {
     entries(record).iter().filter(|entry| entry["event-type"] == kind).collect()
 }
@@ -422,7 +422,7 @@ fn oversight_compactions_and_failures_are_events() {
         .map(|entry| &entry["origin"])
         .collect();
     assert_eq!(origins, ["summary", "own", "harness"]);
-    // An advisor counts, a message that the program made up does not.
+    // The usage of an advisor counts, that of a synthetic message does not.
     assert_eq!((used(&record, "output"), used(&record, "input")), (70 + 9, 800 + 953));
     assert_eq!(record["session"]["agent-meta"]["model-id"], "claude-opus-4-6");
     let session = &record["session"]["vendor-ext"]["data"];
@@ -455,7 +455,7 @@ fn the_document_beside_a_subagents_log_names_its_call() {
     assert_eq!(events(&record, "session-updated").len(), 1);
 }
 
-/// Lines of every sort, in any order, come back; what two lines mean together must not hide either.
+/// Lines of every kind, in any order, are restored; two lines that are combined must not hide each other.
 #[test]
 fn shuffled_lines_come_back() {
     let names = [
@@ -495,7 +495,7 @@ fn shuffled_lines_come_back() {
     }
 }
 
-/// The rows of the table below that heading of the dialect's README, cell by cell.
+/// The table rows below that heading of the dialect's README, cell by cell.
 fn rows(heading: &str) -> Vec<Vec<String>> {
     let readme = std::fs::read_to_string("src/dialects/anthropic/claude_code/README.md").expect("a file");
     let (_, rest) = readme.split_once(heading).expect("the heading");

@@ -1,4 +1,4 @@
-//! Codex rollouts: what is one item, what comes back, what another agent's session becomes.
+//! Codex rollouts: items, restored logs, and sessions of other agents written as rollouts.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -17,7 +17,7 @@ fn convert(from: &str, to: &str, bytes: &[u8], chunk: usize) -> (String, Report)
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// The entries of a rollout's record, after proving that the rollout comes back from it.
+/// The entries of a rollout's record, after asserting that the record restores the rollout.
 fn entries(rollout: &str) -> Vec<Value> {
     let (record, report) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
     assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
@@ -28,7 +28,7 @@ fn entries(rollout: &str) -> Vec<Value> {
     record["session"]["entries"].as_array().expect("entries").clone()
 }
 
-/// Lines of (type, payload), each a second later than the one before.
+/// Lines of (type, payload), with times one second apart.
 fn rollout(lines: &[(&str, &str)]) -> String {
     let line = |(second, (kind, payload)): (usize, &(&str, &str))| {
         let time = format!("2026-02-01T00:00:{second:02}.000Z");
@@ -37,7 +37,7 @@ fn rollout(lines: &[(&str, &str)]) -> String {
     lines.iter().enumerate().map(line).collect::<Vec<_>>().concat()
 }
 
-/// What each entry is.
+/// The type of each entry.
 fn types(entries: &[Value]) -> Vec<&str> {
     entries.iter().filter_map(|entry| entry["event-type"].as_str().or(entry["type"].as_str())).collect()
 }
@@ -131,7 +131,7 @@ fn an_echo_of_something_else_or_of_nothing_is_a_message_of_its_own() {
     // The second echo has no item left to pair with.
     assert_eq!(types(&entries(&rollout(&[USER, USER_ECHO, USER_ECHO]))), ["user", "user"]);
     assert_eq!(types(&entries(&rollout(&[USER, USER]))), ["user", "user"]);
-    // Only reasoning is shown part by part.
+    // Only reasoning is echoed part by part.
     assert_eq!(types(&entries(&rollout(&[SAID_ECHO, SAID_ECHO]))), ["assistant", "assistant"]);
     assert_eq!(types(&entries(&rollout(&[THOUGHT_A, THOUGHT_B]))), ["reasoning"]);
     assert_eq!(types(&entries(&rollout(&[THOUGHT_DONE, THOUGHT_B]))), ["reasoning", "reasoning"]);
@@ -228,7 +228,7 @@ fn arguments_are_a_value_and_come_back_in_their_own_spelling() {
     let hole = Value::from("~");
     assert_eq!(call(r#""{\"cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#), (value.clone(), hole.clone()));
     assert_eq!(call(r#""{\n \"cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#), (value.clone(), hole.clone()));
-    // `\u0022` is a quote too, but not as we would write it.
+    // `\u0022` is a quote too, but not in our spelling.
     assert_eq!(call(r#""{\u0022cmd\":\"ls \\\"a\\\"\",\"n\":1.0}""#).0, value);
     for text in ["ls -l", "{", "\\\"text\\\"", "[1]", "null", ""] {
         let (input, data) = call(&format!("\"{text}\""));
@@ -390,7 +390,7 @@ fn a_claude_session_becomes_a_rollout_that_codex_resumes() {
     for path in ["/message/content[]/is_error", "/message/content[]/signature", "/uuid", "/parentUuid"] {
         assert!(lost.contains(&path), "{path} in {lost:?}");
     }
-    // Read again, it is the same conversation.
+    // The rollout reads back as the same conversation.
     let again = entries(&rollout);
     let expected = ["session_meta", "user", "reasoning", "assistant", "tool-call", "tool-result"];
     assert_eq!(types(&again), expected);
@@ -484,7 +484,7 @@ fn fixture(name: &str) -> Vec<Value> {
     entries(&std::fs::read_to_string(format!("{folder}/{name}.jsonl")).expect("a fixture"))
 }
 
-/// The results of a fixture, by the call they answer.
+/// The results of a fixture, by call id.
 fn results(entries: &[Value]) -> std::collections::BTreeMap<&str, &Value> {
     let results = entries.iter().filter(|entry| entry["type"] == "tool-result");
     results.filter_map(|entry| Some((entry["call-id"].as_str()?, entry))).collect()
@@ -498,7 +498,7 @@ fn every_result_says_whether_it_failed_and_what_its_command_returned() {
         let result = &results[call];
         (result["is-error"].as_bool(), result["exit-code"].as_i64(), result["duration"].as_u64())
     };
-    // From the event before it, from its own text, from both.
+    // The outcome comes from the event before the result, from the result's text, or from both.
     assert_eq!(outcome("call_a1"), (Some(true), Some(1), Some(41)));
     assert_eq!(outcome("call_a2"), (Some(false), Some(0), Some(1000)));
     assert_eq!(outcome("call_p1"), (Some(false), Some(0), Some(0)));
@@ -545,11 +545,11 @@ fn a_result_says_which_files_its_call_changed() {
             "/tmp/demo/repo/old.txt delete -",
         ]
     );
-    // No event tells: the call itself names them.
+    // No event lists the files, so the arguments of the call name them.
     assert_eq!(files("call_p2"), ["birds/list.txt patch -"]);
-    // It failed, and changed nothing.
+    // The call failed and changed nothing.
     assert!(files("call_p3").is_empty());
-    // A patch within a script belongs to the script.
+    // A patch inside a script belongs to the script.
     let script = fixture("2026-11/code-mode");
     let script = self::results(&script);
     assert_eq!(script["call_demo02"]["files"][0]["path"], "/tmp/demo/repo/notes.txt");
@@ -571,7 +571,7 @@ fn agents_are_known_by_their_thread_and_the_call_that_started_them() {
         assert_eq!(agent(&old, event), [thread.clone(), "call_s1".into(), Value::Null], "{event}");
     }
     assert_eq!(agent(&old, "amsg_1"), [thread, "call_s1".into(), "agent".into()]);
-    // An agent that was started elsewhere is known by the call at hand.
+    // An agent started elsewhere is identified by the current call.
     let close =
         r#"{"type":"collab_close_end","call_id":"c9","sender_thread_id":"s","receiver_thread_id":"t9"}"#;
     let close = entries(&rollout(&[("event_msg", close)]));
@@ -599,10 +599,10 @@ fn whose_words_a_message_holds_is_told() {
     assert_eq!(origins("2026-04/events"), ["harness", "command", "agent", "agent", "harness", "summary"]);
     assert_eq!(origins("2026-11/resumed"), ["harness", "own", "own"]);
     assert_eq!(origins("2026-11/subagent-child"), ["harness", "agent"]);
-    // A text of the harness that has no mark of its own is known by where it came from.
+    // A harness message without a mark is recognised by its metadata.
     let told = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}],"internal_chat_message_metadata_passthrough":{"content_item_metadata":[{"provenance":{"type":"harness","hook":true}}]}}"#;
     assert_eq!(entries(&rollout(&[("response_item", told)]))[0]["origin"], "harness");
-    // In the session of an agent that another one started, the prompt is not a person's.
+    // In the session of an agent started by another agent, the prompt was not written by a person.
     let meta = r#"{"id":"c","parent_thread_id":"p","source":{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}}"#;
     assert_eq!(entries(&rollout(&[("session_meta", meta), USER]))[1]["origin"], "agent");
 }
@@ -620,7 +620,7 @@ fn what_happened_is_an_event_with_what_it_tells() {
     assert_eq!(types(&entries).iter().filter(|kind| **kind == "compacted").count(), 1);
     assert_eq!(data("guardian_assessment")["content"]["status"], "denied");
     assert_eq!(data("web_search_end")["content"]["query"], "heron");
-    // The call of a person has no result that could say it.
+    // A shell command of the user has no result item.
     let shell =
         entries.iter().find(|entry| entry["data"]["content"]["source"] == "user_shell").expect("a command");
     assert_eq!(shell["data"]["content"]["aggregated_output"], "clean\n");
@@ -630,7 +630,7 @@ fn what_happened_is_an_event_with_what_it_tells() {
         (&errors[1]["data"]["class"], &errors[1]["data"]["code"]),
         (&"rate_limit".into(), &"usage_limit_exceeded".into())
     );
-    // Each has the time of its line.
+    // Each entry has the time of its line.
     assert!(
         entries
             .iter()
@@ -643,7 +643,7 @@ fn what_happened_is_an_event_with_what_it_tells() {
             .iter()
             .any(|entry| entry["data"]["approval-policy"] == "never" && entry["data"]["effort"] == "low")
     );
-    // Settings are told when they change.
+    // Settings appear only when they change.
     let turns = entries.iter().filter(|entry| entry["event-type"] == "turn_context");
     assert_eq!(turns.filter(|entry| entry.get("data").is_some()).count(), 1);
 }
@@ -676,7 +676,7 @@ fn usage_stands_on_the_item_of_its_response_and_is_counted_once() {
         (&spent[2]["model-id"], &spent[2]["phase"]),
         (&"gpt-5.3-codex".into(), &"final_answer".into())
     );
-    // Newer logs say it twice, once with the response.
+    // Newer logs hold usage twice, once with the response.
     let new = fixture("2026-11/functions");
     assert_eq!(sum(&new), (3162, 3));
     let spent: Vec<_> = new.iter().filter(|entry| entry["token-usage"].is_object()).collect();
@@ -712,7 +712,7 @@ fn messages_as_the_api_has_them_are_read_with_and_without_a_line_around_them() {
     let entries = fixture("2026-02/described");
     let whole = entries[3]["children"].as_array().expect("blocks");
     let children: Vec<_> = whole.iter().filter_map(|child| child["type"].as_str()).collect();
-    // Text behind a block is a later part of the message.
+    // Text after a block is a later part of the message.
     assert_eq!(children, ["reasoning", "assistant", "tool-call", "tool-result"]);
     assert_eq!(
         (&whole[0]["content"], &whole[1]["content"]),
@@ -733,7 +733,7 @@ fn any_order_of_events_comes_back() {
     for name in ["2026-04/events", "2026-04/forked", "2025-09/bare", "2026-02/described", "2026-11/subagent"]
     {
         let text = std::fs::read_to_string(format!("{folder}/{name}.jsonl")).expect("a fixture");
-        // Lines without a time would take that of an event before them.
+        // Lines without a time would take the time of an earlier event.
         pool.extend(text.lines().filter(|line| line.contains("\"timestamp\"")).map(str::to_owned));
     }
     let mut seed = 7u64;

@@ -1,9 +1,9 @@
-//! Two texts that share a fast hash are two texts. Each pair below collides under a hash that once decided alone whether
-//! an id, a name or a text had been seen before; the laws put both into every fixture of every dialect, and the result
-//! must be that of two texts which share nothing.
+//! Two texts with the same fast hash are different texts. Each pair below collides under a hash that was once the only
+//! test whether an id, a name or a text had occurred before. The laws put both texts of a pair into every fixture of
+//! every dialect, and the result must equal that of two texts without a collision.
 //!
-//! There are no pairs for the keys that decide now: SHA-256 has no known collision, and a `TextKey` depends on a random
-//! key that is made anew in each run.
+//! There are no pairs for the current keys: SHA-256 has no known collision, and a `TextKey` depends on a random key of
+//! each run.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(missing_docs, reason = "not published")]
@@ -20,14 +20,14 @@ use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 use support::{Case, Law, Way, convert, fixtures, on_two_threads, targets};
 
-/// A hash that once decided alone, and two texts that share it.
+/// A formerly used hash, and two texts that collide under it.
 struct Pair {
     hash: fn(&str) -> u64,
     texts: [String; 2],
 }
 
-/// The pairs. The first four were found by following each hash until two ways met, which took 2^31 steps; the others are
-/// made by arithmetic.
+/// The pairs. The first four were found by following each hash until two chains met, which took 2^31 steps; the others
+/// are computed.
 fn pairs() -> Vec<Pair> {
     let found = |hash, texts: [&str; 2]| Pair { hash, texts: texts.map(str::to_owned) };
     let pairs = vec![
@@ -44,7 +44,7 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// The hash of ids in logs, requests and answers.
+/// The former hash of ids in logs, requests and responses.
 fn fnv(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -53,14 +53,14 @@ fn fnv(text: &str) -> u64 {
     hash ^ hash >> 33
 }
 
-/// The hash of subagents' names, and of everything that `stats` counts.
+/// The former hash of subagents' names, and of all items that `stats` counts.
 fn sip_of_str(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The hash of the ids that `check` compares.
+/// The former hash of the ids that `check` compares.
 fn sip_of_bytes(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());
@@ -73,12 +73,12 @@ fn mix(state: u64, word: u64) -> u64 {
     (state ^ word).wrapping_mul(K).rotate_left(29)
 }
 
-/// The hash of calls and responses in records, and of the words that join them.
+/// The former hash of calls and responses in records, and of the texts that join them.
 fn fast(text: &str) -> u64 {
     fast_with(0, text)
 }
 
-/// The hash of the ids of requests.
+/// The former hash of request ids.
 fn fast_of_attempt(text: &str) -> u64 {
     fast_with(1, text)
 }
@@ -94,15 +94,15 @@ fn fast_with(seed: u64, text: &str) -> u64 {
     mix(state, u64::from_le_bytes(*last))
 }
 
-/// The same of a JSON string, as Copilot's reader saw it.
+/// The `fast` hash of a quoted JSON string, as Copilot's reader used it.
 fn fast_of_quoted(text: &str) -> u64 {
     fast(&format!("\"{text}\""))
 }
 
-/// Two ids that share a hash of the kind of [`fast`]: whatever the first word of one is, its second can be such that both
-/// lead to the same state.
+/// Two ids that collide under [`fast`]: for any first word of an id, a second word can be computed that leads to the
+/// same state.
 fn made_to_collide(quote: &str, seed: u64) -> [String; 2] {
-    // The quote before a text is a byte of the first word. The one behind it is none of the first four.
+    // The opening quote is a byte of the first word. The closing quote is in none of the first four words.
     let start = "call_id_".get(quote.len()..).expect("long enough");
     let first: [u8; 8] = format!("{quote}{start}").as_bytes().try_into().expect("one word");
     let length = 32 + quote.len() as u64;
@@ -124,7 +124,7 @@ fn made_to_collide(quote: &str, seed: u64) -> [String; 2] {
     unreachable!("numbers do not end")
 }
 
-/// A text of the same form as the second of a pair that shares no hash with the first.
+/// A text with the form of the second text of a pair, but without a collision with the first.
 fn unlike([one, two]: &[String; 2]) -> String {
     let mut other = two.clone();
     let last = other.pop().expect("not empty");
@@ -133,7 +133,7 @@ fn unlike([one, two]: &[String; 2]) -> String {
     other
 }
 
-/// The quoted ids in a text, in the order they are first used: strings of members whose name ends like `id`.
+/// The quoted ids in a text, in order of first use: string members whose name ends in `id`.
 fn ids(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut found = Vec::new();
@@ -146,7 +146,7 @@ fn ids(bytes: &[u8]) -> Vec<String> {
                 found.push(piece.to_owned());
             }
         }
-        // Between a name and its string value is a colon alone.
+        // Only a colon separates a name and its string value.
         name = if is_colon(piece) { name } else { piece };
     }
     found
@@ -159,12 +159,12 @@ fn is_colon(piece: &str) -> bool {
 fn replaced(bytes: &[u8], [one, two]: [&str; 2], [new_one, new_two]: [&str; 2]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
     let quoted = |text: &str| format!("\"{text}\"");
-    // In three steps: a new text may be the old one of the other.
+    // In three steps, because a new text may equal the other old text.
     let text = text.replace(&quoted(one), "\"\u{1}\"").replace(&quoted(two), "\"\u{2}\"");
     text.replace('\u{1}', new_one).replace('\u{2}', new_two).into_bytes()
 }
 
-/// Everything a report tells, with one text for another.
+/// All contents of a report, with one text replaced by another.
 fn told(report: &Report, [from, to]: [&str; 2]) -> String {
     let rows = |rows: &[Row]| {
         let row = |row: &Row| format!("{} {:?} {:?} {}", row.path, row.reason, row.field, row.count);
@@ -177,7 +177,7 @@ fn told(report: &Report, [from, to]: [&str; 2]) -> String {
         .replace(from, to)
 }
 
-/// What `check` finds.
+/// The report of `check`.
 fn checked(way: Way, bytes: &[u8]) -> Option<Report> {
     let mut pipe =
         Pipe::with_writer(way, Box::new(CheckWriter::new(way.0.lineage)), &Options::default()).ok()?;
@@ -193,7 +193,7 @@ fn ids_that_share_a_hash_are_two_ids_in_every_dialect() {
     let broken = on_two_threads(&cases, |case| {
         let ids = ids(&case.bytes);
         let mut broken = Vec::new();
-        // Ids beside each other are often of the same sort; those of every other line are, too.
+        // Adjacent ids are often of the same kind; so are the ids of every other line.
         let beside = ids.windows(2).take(MOST_IDS).map(|two| [&*two[0], &*two[1]]);
         let apart = ids.windows(3).take(MOST_IDS).map(|three| [&*three[0], &*three[2]]);
         for (number, old) in beside.chain(apart).enumerate() {
@@ -208,7 +208,7 @@ fn ids_that_share_a_hash_are_two_ids_in_every_dialect() {
                 {
                     broken.push(format!("{case}: `check` takes {two} for {one} in the place of {old:?}"));
                 }
-                // Each pair of ids goes to a few targets; all of them together go to every target.
+                // Each pair of ids is tested with some targets; all pairs together cover every target.
                 for to in targets(case).into_iter().skip(number % 3).step_by(3) {
                     let (found, expected) = (convert(case.way, to, &collide), convert(case.way, to, &differ));
                     let is_told = told(&found.report, [two, &other]) == told(&expected.report, ["", ""]);
@@ -227,7 +227,7 @@ fn ids_that_share_a_hash_are_two_ids_in_every_dialect() {
     law.end();
 }
 
-/// So many pairs of ids of a fixture are tried.
+/// How many pairs of ids per fixture are tested.
 const MOST_IDS: usize = 6;
 
 /// The hash of names on a tape, of up to fifteen bytes.
@@ -239,7 +239,7 @@ fn name_hash(name: &str) -> u32 {
     ((low ^ ((word >> 64) as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)) >> 32) as u32
 }
 
-/// Names that share the hash of their path: of 32 bits, so that a few thousand names have two.
+/// Names whose path hashes collide: with 32 bits, a few thousand names contain a pair.
 fn names_that_collide(count: usize) -> Vec<[String; 2]> {
     let mut known: BTreeMap<u32, String> = BTreeMap::new();
     let names =
@@ -256,7 +256,7 @@ fn names_that_share_a_hash_have_a_path_each_in_every_dialect() {
     for case in fixtures() {
         let text = String::from_utf8_lossy(&case.bytes).into_owned();
         for [one, two] in &pairs {
-            // Into the first object of the text: of a line, a document, or the data of an event.
+            // Insert into the first object of the text: of a line, a document, or the data of an event.
             let Some(at) = text.find('{') else { continue };
             let (before, rest) = text.split_at(at + 1);
             let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
@@ -337,7 +337,7 @@ fn requests_of_a_response_that_share_a_hash_are_told_both() {
         let record = convert(log_of("claude-code"), log_of("record"), log.as_bytes());
         let back = convert(log_of("record"), log_of("claude-code"), &record.bytes);
         assert_eq!(String::from_utf8_lossy(&back.bytes), log);
-        // The lines that are kept beside the entries hold the ids, too.
+        // The kept lines of the entries hold the ids, too.
         let mut record: Value = serde_json::from_slice(&record.bytes).expect("a record is JSON");
         for entry in record["session"]["entries"].as_array_mut().expect("a list") {
             entry.as_object_mut().expect("an entry").remove("vendor-ext");
@@ -347,7 +347,7 @@ fn requests_of_a_response_that_share_a_hash_are_told_both() {
     }
 }
 
-/// Two ids of sessions whose [`fnv`] has the same lower half, which was all that the ids of an export were made of.
+/// Two session ids whose [`fnv`] has the same lower half, which was formerly the only source of the ids in an export.
 fn sessions_that_collide() -> [String; 2] {
     let mut known: BTreeMap<u32, String> = BTreeMap::new();
     for number in 0_u64.. {

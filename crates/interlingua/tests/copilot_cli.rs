@@ -1,4 +1,4 @@
-//! Copilot's session logs: what a line is, what is told once, what adds up, what another agent's session becomes.
+//! Copilot's session logs: lines, repeated values, usage totals, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -16,7 +16,7 @@ fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
     (out, report)
 }
 
-/// The record of a log, after proving that the log comes back from it.
+/// The record of a log, after asserting that the record restores the log.
 fn record(log: &[u8]) -> Value {
     let (record, report) = convert("copilot-cli", "record", log);
     assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
@@ -31,7 +31,7 @@ fn entries(log: &str) -> Vec<Value> {
     record(log.as_bytes())["session"]["entries"].as_array().expect("entries").clone()
 }
 
-/// A line of that type; its number is its id and its time, and it hangs on the one before.
+/// A line of that type; its id and time come from its number, and its parent is the line before.
 fn line(number: usize, kind: &str, data: &Value) -> String {
     let id = |number: usize| format!("c0000000-0000-4000-8000-{number:012}");
     let parent = number.checked_sub(1).filter(|before| *before > 0).map(id);
@@ -40,12 +40,12 @@ fn line(number: usize, kind: &str, data: &Value) -> String {
     line.to_string() + "\n"
 }
 
-/// Lines of these types, one after the other.
+/// Consecutive lines of these types.
 fn log(lines: &[(&str, Value)]) -> String {
     lines.iter().enumerate().map(|(number, (kind, data))| line(number + 1, kind, data)).collect()
 }
 
-/// The usage of all entries, children included: input, output and what was cached.
+/// The usage of all entries, including children: input, output and cached input.
 fn used(entries: &[Value]) -> [u64; 3] {
     let mut all = [0; 3];
     for entry in entries {
@@ -93,7 +93,7 @@ fn an_answer_in_pieces_is_one_whether_they_are_counted_or_not() {
         assert_eq!(told, ["thought 0", "one", "thought 1", "thought 2", "three", "look"]);
         assert_eq!(entries[0]["token-usage"]["output"], 7);
         assert_eq!(entries[0]["token-usage"]["response-id"], "api");
-        // What hangs on the last piece hangs on the answer.
+        // The parent of the next entry is the response, not its last chunk.
         assert_eq!(entries[1]["parent-id"], entries[0]["id"]);
     }
 }
@@ -125,13 +125,13 @@ fn totals_add_what_nobody_told_and_no_more() {
         let usage = json!({"model": "m", "inputTokens": 100, "outputTokens": 5, "cacheReadTokens": 60, "apiCallId": call});
         ("session.usage_record", json!({"usage": usage}))
     };
-    // Only the output of each answer is told; the totals are those of each run.
+    // Each response reports only its output; the totals are those of each run.
     let runs = [told("a", 10), told("b", 20), totals(1000, 30, 400), told("c", 5), totals(200, 5, 50)];
     assert_eq!(used(&entries(&log(&runs))), [1200, 35, 450]);
-    // The same, where the second totals are those of both runs.
+    // The same, with cumulative totals of both runs.
     let runs = [told("a", 10), told("b", 20), totals(1000, 30, 400), told("c", 5), totals(1200, 35, 450)];
     assert_eq!(used(&entries(&log(&runs))), [1200, 35, 450]);
-    // All is told before.
+    // All usage is reported before the totals.
     let none = json!({});
     let all =
         [counted("a"), answer("a", "x", &none), counted("b"), answer("b", "y", &none), totals(200, 10, 120)];
@@ -211,7 +211,8 @@ fn a_result_tells_how_the_tool_ended_and_what_it_changed() {
     );
     let file = json!([{"path": "/w/a.txt", "action": "patch", "diff": diff}]);
     assert_eq!(listed["files"], file);
-    // Older versions have no list; the text of changes names the file. A look at a file has such a text, too.
+    // Older versions have no list of files; the diff text names the file. A read-only view of a file has a diff text,
+    // too.
     let older = |command: &str| {
         let telemetry = json!({"properties": {"command": command}});
         result(
@@ -219,7 +220,7 @@ fn a_result_tells_how_the_tool_ended_and_what_it_changed() {
         )
     };
     assert_eq!((&older("edit")["files"], older("view").get("files")), (&file, None));
-    // A text that is not about these files is the first one's.
+    // A diff of other files is assigned to the first file.
     let edits = json!([{"path": "/w/a.txt", "kind": "create"}, {"path": "/w/b.txt", "kind": "mend"}]);
     let two = result(
         json!({"success": true, "result": {"content": "ok", "detailedContent": diff}, "fileEdits": edits}),
@@ -416,7 +417,7 @@ fn a_session_of_another_agent_has_what_copilot_asks_for() {
         "user.message",
     ];
     assert_eq!(words, wanted);
-    // Copilot refuses ids that are no UUIDs, and a file whose lines do not name what they hang on.
+    // Copilot rejects ids that are not UUIDs, and files whose lines name no parent.
     let is_uuid = |id: &Value| id.as_str().is_some_and(interlingua::log::is_uuid);
     assert!(lines.iter().all(|line| is_uuid(&line["id"]) && line.get("parentId").is_some()), "{log}");
     assert!(lines.windows(2).all(|pair| pair[0]["id"] == pair[1]["parentId"]), "{log}");

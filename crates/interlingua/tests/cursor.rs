@@ -1,4 +1,4 @@
-//! Cursor's transcripts: what a line is, what is said to be missing, what another agent's session becomes.
+//! Cursor's transcripts: lines, reported gaps, and sessions of other agents written as transcripts.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -16,7 +16,7 @@ fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
     (out, report)
 }
 
-/// The record of a log, after proving that the log comes back from it.
+/// The record of a log, after asserting that the record restores the log.
 fn record(log: &[u8]) -> Value {
     let (record, report) = convert("cursor", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -57,7 +57,7 @@ fn two_equal_calls_are_two() {
     assert_eq!(children.len(), 2);
     for (child, id) in children.iter().zip(["interlingua-call-1", "interlingua-call-2"]) {
         assert_eq!((&child["name"], &child["input"]), (&json!("Shell"), &json!({"command": "ls"})));
-        // Cursor writes no ids: these are ours, and say so.
+        // Cursor writes no ids: these ids are generated and marked as synthetic.
         assert_eq!((&child["call-id"], &child["synthetic-call-id"]), (&json!(id), &json!(true)));
         assert_eq!(child.get("id"), None);
     }
@@ -68,7 +68,7 @@ fn a_stamp_is_the_time_of_a_message_where_it_tells_its_zone() {
     let time = |stamp: &str| {
         let words = format!("<timestamp>{stamp}</timestamp>\n<user_query>\nx\n</user_query>");
         let entry = entries(&said("user", &text(&words))).remove(0);
-        // The text stays as it is.
+        // The text stays unchanged.
         assert_eq!(entry["content"], words);
         entry.get("timestamp").cloned()
     };

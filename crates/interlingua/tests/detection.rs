@@ -1,5 +1,5 @@
-//! Detection: every fixture is known as what it is, whole and by its beginning; so is what people write to each API by
-//! hand; and what is none of it is taken for nothing.
+//! Detection: every fixture is recognised, whole and by its beginning; handwritten requests to each API are recognised;
+//! other input is not.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "examples are files")]
@@ -11,7 +11,7 @@ use interlingua::framing::Framing;
 use interlingua::sniff::{self, Candidates, Detection};
 use support::{Law, Way, fixtures_and_ours, same};
 
-/// What the bytes are taken for, in words: `anthropic request`, `anthropic or openai-chat?`, `none`.
+/// The result of detection as text: `anthropic request`, `anthropic or openai-chat?`, `none`.
 fn answer(bytes: &[u8]) -> String {
     let head = bytes.get(..sniff::HEAD).unwrap_or(bytes);
     match candidates(head, head.len() == bytes.len()).decide() {
@@ -28,7 +28,7 @@ fn candidates(head: &[u8], complete: bool) -> Candidates {
     sniff::candidates(head, complete)
 }
 
-/// The question how many tokens a request has is said in the words of the request.
+/// A token counting request has the form of a request.
 fn said_as((dialect, role): Way) -> Way {
     (dialect, if role == Role::Count { Role::Request } else { role })
 }
@@ -84,7 +84,7 @@ fn an_early_answer_is_the_answer() {
                 });
             }
         }
-        // A flavour of the chat API may show itself in any of the first twenty documents.
+        // A flavour of the chat API may become apparent in any of the first twenty documents.
         let has_flavours = DIALECTS.iter().any(|other| other.flavour_of == Some(case.way.0.name));
         let framing = case.way.0.role(case.way.1).map(|spec| spec.framing);
         let comes_in_pieces = matches!(framing, Some(Framing::Lines | Framing::Sse));
@@ -106,7 +106,7 @@ fn the_beginning_of_a_fixture_is_never_taken_for_something_else() {
                 let Some(guess) = sniff::sniff(cut, complete) else { continue };
                 recognised += 1;
                 let own = (guess.dialect, guess.role);
-                // What is a flavour's own may come later; until then it is its base's language.
+                // The flavour's own members may come later; until then, detection returns the base dialect.
                 let base = case.way.0.flavour_of.is_some_and(|base| guess.dialect.name == base);
                 let is_own = same(own, said_as(case.way)) || same(own, case.way);
                 law.holds(is_own || base && guess.role == case.way.1, || {
@@ -140,7 +140,7 @@ fn flavours_name_their_base() {
     }
 }
 
-/// What people write, and servers answer.
+/// Small handwritten requests, and responses of servers.
 #[test]
 fn small_messages_of_each_api_are_known() {
     let mut law = Law::new("what is said to and by an API is known");
@@ -153,7 +153,8 @@ fn small_messages_of_each_api_are_known() {
 }
 
 const SMALL: &[(&str, &str)] = &[
-    // Common to both: a list of messages is OpenAI's form, which everyone takes; Anthropic insists on the limit.
+    // Common to both APIs: a list of messages is OpenAI's form, which all servers accept; Anthropic requires
+    // `max_tokens`.
     ("openai-chat request", r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#),
     ("openai-chat request", r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":64}"#),
     ("openai-chat request", r#"{"messages":[{"role":"user","content":"hi"}],"stream":false}"#),
@@ -161,13 +162,13 @@ const SMALL: &[(&str, &str)] = &[
         "anthropic request",
         r#"{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}],"max_tokens":64}"#,
     ),
-    // A line of a set that a model is trained with looks the same.
+    // A line of a training data set looks the same.
     ("openai-chat?", r#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]}"#),
     (
         "none",
         "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n",
     ),
-    // OpenAI's chat.
+    // OpenAI's Chat Completions.
     (
         "openai-chat request",
         r#"{"model":"m","max_tokens":9,"messages":[{"role":"system","content":"s"},{"role":"user","content":"hi"}]}"#,
@@ -224,7 +225,7 @@ const SMALL: &[(&str, &str)] = &[
         "openai-chat models",
         r#"{"object":"list","data":[{"id":"m","object":"model","created":1,"owned_by":"o"}]}"#,
     ),
-    // The error of both of OpenAI's APIs.
+    // The error of both OpenAI APIs.
     (
         "openai-chat response",
         r#"{"error":{"message":"No key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}"#,
@@ -270,12 +271,12 @@ const SMALL: &[(&str, &str)] = &[
         "anthropic models",
         r#"{"data":[{"type":"model","id":"m","display_name":"M","created_at":"2026-01-01T00:00:00Z"}],"has_more":false}"#,
     ),
-    // The marks of both.
+    // Members of both APIs.
     (
         "anthropic or openai-chat?",
         r#"{"model":"m","system":"s","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"x"}],"n":1,"max_tokens":9}"#,
     ),
-    // OpenAI's Responses.
+    // OpenAI's Responses API.
     ("openai-responses request", r#"{"model":"gpt-5","input":"hi"}"#),
     (
         "openai-responses request",
@@ -294,7 +295,7 @@ const SMALL: &[(&str, &str)] = &[
         "openai-responses stream",
         "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"x\",\"sequence_number\":1}\n\n",
     ),
-    // Others of OpenAI.
+    // Other OpenAI APIs.
     ("none", r#"{"model":"text-embedding-3-small","input":"hi"}"#),
     ("none", r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#),
     ("none", r#"{"model":"gpt-4o-mini-tts","input":"hi","voice":"alloy"}"#),
@@ -338,7 +339,7 @@ const SMALL: &[(&str, &str)] = &[
     ),
 ];
 
-/// What agents print or leave that looks like a dialect and is none.
+/// Output of agents that resembles a dialect but is not supported.
 #[test]
 fn what_is_known_and_not_read_is_named() {
     let line = |text: &str| text.replace('\'', "\"") + "\n";
@@ -399,7 +400,7 @@ fn what_is_known_and_not_read_is_named() {
         let form = candidates(text.as_bytes(), true).unread.map(|form| form.about);
         assert!(form.is_some_and(|form| form.contains(about)), "{about}: {form:?}");
     }
-    // From its middle, nothing tells whose it is.
+    // The middle of a stream does not identify its agent.
     assert_eq!(answer(line(claude_like).as_bytes()), "claude-stream?");
 }
 
@@ -414,18 +415,18 @@ fn a_few_lines_that_look_like_a_dialect_do_not_make_a_file_of_it() {
     assert_eq!(answer(file(2, 18).as_bytes()), "none");
     assert_eq!(answer(file(3, 17).as_bytes()), "none");
     assert_eq!(answer(file(4, 16).as_bytes()), "claude-code log");
-    // Of lines that others might have written, too, it takes more.
+    // Lines that other agents might have written as well count less, so more of them are needed.
     let unchained = log.replacen(r#""parentUuid":null,"#, "", 1);
     let weaker = |own: usize, others: usize| file(own, others).replace(log, &unchained);
     assert_eq!(answer(weaker(6, 14).as_bytes()), "none");
     assert_eq!(answer(weaker(7, 13).as_bytes()), "claude-code log");
-    // Damage is no other opinion, up to a point.
+    // Damaged lines are not counted against a dialect, up to a limit.
     let damaged = |torn: usize| format!("{log}\n{}{log}\n", "{\"type\":\n".repeat(torn));
     assert_eq!(answer(damaged(6).as_bytes()), "claude-code log");
     assert_eq!(answer(damaged(7).as_bytes()), "none");
 }
 
-/// A newer version of an agent has lines that nobody knows, also at the beginning.
+/// A newer version of an agent writes lines of unknown types, also at the beginning.
 #[test]
 fn lines_of_no_known_type_do_not_hide_a_log() {
     let line = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
@@ -439,13 +440,13 @@ fn lines_of_no_known_type_do_not_hide_a_log() {
         let bytes = log(before, lines, after);
         assert_eq!(answer(bytes.as_bytes()), "claude-code log", "{before} {lines} {after}");
     }
-    // One of many is none.
+    // A single line among many does not count.
     for (before, lines, after) in [(0, 1, 30), (40, 1, 0), (30, 1, 100)] {
         assert_eq!(answer(log(before, lines, after).as_bytes()), "none", "{before} {lines} {after}");
     }
 }
 
-/// A text that shows lines of a log begins with something else.
+/// A text that quotes lines of a log begins with other content.
 #[test]
 fn a_text_about_a_log_is_none() {
     let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}"#;
@@ -563,7 +564,7 @@ fn a_stored_prompt_and_a_stored_response_are_of_the_responses_api() {
     }
 }
 
-/// Logs of agents that are none of ours, and look like some that are.
+/// Logs of unsupported agents that resemble supported logs.
 #[test]
 fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let droid = [

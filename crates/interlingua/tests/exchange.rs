@@ -1,4 +1,4 @@
-//! A request and its answer through one exchange: what the request taught is in the answer.
+//! A request and its response through one exchange: the response uses facts of the request.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -85,7 +85,7 @@ fn a_tool_that_takes_plain_text_gets_plain_text_back() {
     let out: Value = serde_json::from_str(&out).unwrap();
     let made = &out["choices"][0]["message"]["tool_calls"][0];
     assert_eq!(made["custom"], json!({"name": "patch", "input": "*** Begin\n\"é\""}));
-    // What is no such object is said as it is.
+    // An object of another form is passed unchanged.
     let (out, _) = answer(&mut exchange, Role::Response, &call(json!({"other": 1})));
     assert!(out.contains("other"), "{out}");
 }
@@ -123,7 +123,7 @@ fn streamed_pieces_of_plain_text_come_back_whole() {
     );
     stream += &event("message_stop", json!({"type": "message_stop"}));
     let (out, outcome) = answer(&mut exchange, Role::Stream, &stream);
-    // The backend did not say its model: it is the one that was asked for.
+    // The backend did not name its model, so the requested model is used.
     assert!(out.contains("\"model\":\"m\""), "{out}");
     let arguments: String = out
         .lines()
@@ -132,7 +132,7 @@ fn streamed_pieces_of_plain_text_come_back_whole() {
             Some(chunk["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"].as_str()?.to_owned())
         })
         .collect();
-    // Deltas are typed for functions only, so that in a stream the text is the member `input` again, once.
+    // Deltas are typed for functions only, so in a stream the text is again the member `input`, once.
     assert_eq!(serde_json::from_str::<Value>(&arguments).unwrap(), json!({"input": "ab\nc"}));
     assert_eq!(outcome.usage.unwrap().output, Some(9));
 }
@@ -157,7 +157,7 @@ fn a_failure_has_a_class_and_a_status_to_answer_with() {
         assert_eq!(outcome.failure.map(|it| (it.class, it.status)), Some((class, status)), "{body}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["type"], "error");
     }
-    // An answer that breaks off is a failure, too.
+    // A response that breaks off is a failure, too.
     let (_, outcome) = answer(
         &mut exchange,
         Role::Stream,
@@ -188,11 +188,11 @@ fn a_stream_tells_what_was_used_to_who_asked_for_it() {
         assert!(out.ends_with("data: [DONE]\n\n"), "{out}");
         let usage = outcome.usage.expect("whoever sends it on knows");
         assert_eq!((usage.input, usage.output), (Some(3), Some(7)));
-        // Nobody reads the first count of the output: the last replaces it.
+        // The first output count is not read, because the last count replaces it.
         let lost = if told { 1 } else { 3 };
         assert_eq!(outcome.report.lost, lost, "counts that are not told are lost: {options}");
     }
-    // A chat backend is asked even if the client does not want to know.
+    // A chat backend is asked for usage even if the client did not request it.
     let request = json!({"model": "m", "stream": true, "stream_options": {"include_usage": false},
         "messages": [{"role": "user", "content": "hi"}]});
     let chat = Dialect::named("openai-chat").unwrap();
@@ -214,7 +214,7 @@ fn memory_that_is_handed_on_leaves_no_trace() {
         let (mut sent, mut out) = (Vec::new(), Vec::new());
         let asked = exchange.request(body.as_bytes(), &mut sent).unwrap();
         let mut pipe = exchange.answer(Role::Response).unwrap();
-        // In pieces, so that they are gathered.
+        // Push small chunks, so that the pipe buffers them.
         for piece in answer.as_bytes().chunks(7) {
             pipe.push(piece, &mut out);
         }
@@ -251,7 +251,7 @@ fn an_error_that_no_dialect_knows_is_one_of_the_clients_with_its_message() {
         let out: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!((&out["type"], &out["error"]["message"]), (&json!("error"), &json!(message)));
     }
-    // One that the dialect knows is read as such, and what its body leaves open is told by the status.
+    // An error body that the dialect can parse keeps its message, and the HTTP status supplies the missing class.
     let mut out = Vec::new();
     let body = json!({"error": {"message": "no", "type": "new_sort_of_error"}}).to_string();
     let response = FailedResponse { status: 429, retry_after: None };
@@ -272,7 +272,7 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     let (out, outcome) = answer(&mut exchange, Role::Response, body);
     assert_eq!(out, body);
     assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
-    // Unless another model is asked for.
+    // Unless another model is requested.
     let dialect = Dialect::named("anthropic").unwrap();
     let options = Options { model: Some("claude-opus-4-5".to_owned()), ..Options::default() };
     let mut out = Vec::new();
@@ -315,7 +315,7 @@ fn p04_state_of_another_issuer_does_not_reach_the_backend_that_speaks_the_same()
         assert!(!sent.contains("secret") && !sent.contains(in_base64), "{dialect}: {sent}");
         assert!(sent.contains("Yes.") && sent.contains("Go on."), "{dialect}: {sent}");
         assert!(asked.report.lost > 0, "{dialect}");
-        // The same without it is copied.
+        // The same request without that state is copied.
         let plain = request.to_string().replace("interlingua", "vendor").replace(in_base64, "Q2lRQg==");
         let mut out = Vec::new();
         exchange.request(plain.as_bytes(), &mut out).unwrap();

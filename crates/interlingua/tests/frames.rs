@@ -1,8 +1,9 @@
-//! Every frame that is written can be read: each is one line for any client, and holds the values it should.
+//! Every written frame can be read: each is one line for any client and holds the expected values.
 //!
-//! The splitter here is not ours. It splits at every character that Python's `str.splitlines` splits at, as the clients
-//! built on httpx do. The sources are all fixtures, in three spellings of the same values: as they are, with line
-//! separators as escapes, and with raw separators, pretty-printed values and pretty-printed arguments.
+//! The splitter in this test is independent of ours. It splits at every character that Python's `str.splitlines` splits
+//! at, as the clients built on httpx do. The sources are all fixtures, in three spellings of the same values:
+//! unchanged, with line separators as escapes, and with raw separators, pretty-printed values and pretty-printed
+//! arguments.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
@@ -87,7 +88,7 @@ proptest! {
                 let written = convert(case.way, to, &source).bytes;
                 let read = reads_back(to, &written);
                 prop_assert!(read.is_ok(), "{case} -> {}: {}", to.0.name, read.unwrap_err());
-                // The same through an output that takes small pieces, where frames are flushed half-way.
+                // The same through an output that accepts small pieces, where frames are flushed before their end.
                 let mut pieces = Pieces::default();
                 let mut pipe = Pipe::new(case.way, to, &Options::default()).expect("both sides are known");
                 for piece in source.chunks(97) {
@@ -110,7 +111,7 @@ static CASES: std::sync::LazyLock<Vec<Case>> = std::sync::LazyLock::new(|| {
 
 #[test]
 fn large_values_stay_in_their_frame_when_they_bypass_the_buffer() {
-    // Larger than any buffer, so that the value is passed on without being gathered.
+    // Larger than any buffer, so that the value is passed on without buffering.
     let lines = "\\n  \\\"x\u{2028}\\\",".repeat(20_000);
     let chunk = |delta: &str| {
         format!(
@@ -134,7 +135,7 @@ fn large_values_stay_in_their_frame_when_they_bypass_the_buffer() {
     assert_eq!(a.expect("the call arrives").len(), 20_001);
 }
 
-/// Values that are one JSON value and awkward to put on a line.
+/// Single JSON values that are awkward to put on a line.
 const AWKWARD: [&str; 12] = [
     "\"\u{2028}\"",
     "\"a\u{2029}b\u{85}\"",
@@ -150,7 +151,7 @@ const AWKWARD: [&str; 12] = [
     "{BREAK\"type\":BREAK\"object\",BREAK\"properties\":{BREAK\"é\u{85}\":{\"type\":BREAK\"string\"}}}",
 ];
 
-/// The source with awkward values in place of some of its own.
+/// The source with some of its values replaced by awkward values.
 fn with_awkward_values(case: &Case, picks: &[usize]) -> Vec<u8> {
     let (seen, _) = watch(case.way, &case.bytes, Look::Leaves);
     let line_break = line_break(case.way, &case.bytes);
@@ -165,7 +166,7 @@ fn with_awkward_values(case: &Case, picks: &[usize]) -> Vec<u8> {
         for leaf in frame.leaves {
             number += 1;
             let pick = picks[number % picks.len()].wrapping_add(number / picks.len());
-            // Each third leaf, another third in each round: the others keep the source what it is.
+            // Each third leaf, a different third in each round: the other leaves keep the source recognisable.
             if !pick.is_multiple_of(3) {
                 continue;
             }
@@ -179,7 +180,7 @@ fn with_awkward_values(case: &Case, picks: &[usize]) -> Vec<u8> {
     source
 }
 
-/// The targets that are written as frames. A record is one document, whatever lines its source had.
+/// The targets that are written as frames. A record is always a single document.
 fn framed_targets(case: &Case) -> Vec<Way> {
     let is_framed = |to: &Way| !matches!(framing(*to), Framing::Whole) && !to.0.name.starts_with("record");
     other_targets(case).into_iter().filter(|to| is_framed(to) && !case.is_restored_by(*to)).collect()
@@ -189,7 +190,7 @@ fn framing((dialect, role): Way) -> Framing {
     dialect.role(role).expect("a role of the dialect").framing
 }
 
-/// Checks the frames with a splitter that is not ours and with our own reader.
+/// Checks the frames with the independent splitter and with our own reader.
 fn reads_back(way: Way, written: &[u8]) -> Result<(), String> {
     let lines = frames(way, written)?.len() as u64;
     if !can_read(way) || lines == 0 {
@@ -209,7 +210,7 @@ fn reads_back(way: Way, written: &[u8]) -> Result<(), String> {
 fn frames(way: Way, written: &[u8]) -> Result<Vec<Value>, String> {
     let text = std::str::from_utf8(written).map_err(|error| error.to_string())?;
     let parse = |json: &str| -> Result<Value, String> {
-        // A lone half of a pair is legal JSON, but no text that this reader could hold.
+        // A lone surrogate is valid JSON, but serde_json cannot represent it.
         let whole = json.replace("\\ud800", "\\ufffd");
         serde_json::from_str(&whole).map_err(|error| format!("{error} in {json:?}"))
     };
@@ -230,7 +231,7 @@ fn frames(way: Way, written: &[u8]) -> Result<Vec<Value>, String> {
         }
         Framing::Lines => split_lines(text).into_iter().map(parse).collect(),
         Framing::LinesOrDocuments(..) | Framing::Documents(_) | Framing::Whole => {
-            // Lines, or documents one after the other.
+            // Lines, or concatenated documents.
             let lines: Result<Vec<Value>, _> = split_lines(text).into_iter().map(parse).collect();
             lines.or_else(|_| {
                 let whole = text.replace("\\ud800", "\\ufffd");
@@ -241,7 +242,7 @@ fn frames(way: Way, written: &[u8]) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Groups of lines between blank ones.
+/// Groups of lines, separated by blank lines.
 fn split_events(text: &str) -> Vec<Vec<&str>> {
     let lines = split_lines(text);
     lines.split(|line| line.is_empty()).filter(|event| !event.is_empty()).map(<[&str]>::to_vec).collect()
@@ -258,7 +259,7 @@ fn split_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A value without what a spelling may change: JSON within a string is a value, and spacing is nothing.
+/// A value independent of its spelling: JSON within a string is parsed, and whitespace is ignored.
 fn meaning(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -279,7 +280,7 @@ fn meaning(value: &Value) -> Value {
     }
 }
 
-/// One way to spell the values of a source.
+/// A spelling of the values of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     AsIs,
@@ -299,7 +300,7 @@ impl Spelling {
         let text = std::str::from_utf8(bytes).expect("fixtures are text");
         let gap = if self == Self::Raw { line_break(way, bytes) } else { "" };
         let mut out = String::with_capacity(2 * text.len());
-        // Only JSON is spelled anew: in a stream of events that is what follows `data: `.
+        // Only JSON is respelled: in an event stream, the text after `data: `.
         for line in text.split_inclusive('\n') {
             let json_at = match line {
                 _ if !is_events(way, bytes) => 0,
@@ -337,7 +338,7 @@ impl Spelling {
 
     fn respell_string(self, text: &str, out: &mut String) {
         if let Some(inner) = text.strip_prefix('{') {
-            // Arguments as a text, or the first piece of them.
+            // Arguments as a text, or their first delta.
             let (gap, separator) = if self == Self::Raw { ("\\n\\t", "\u{2028}") } else { ("", "\\\\u2028") };
             out.push('{');
             out.push_str(gap);
@@ -384,10 +385,10 @@ fn end_of_string(inner: &str) -> usize {
         .unwrap_or(inner.len())
 }
 
-/// A line break between two tokens, as the framing of a source allows it. Lines of a log end at line feeds alone.
+/// A line break between two tokens, as far as the framing of a source allows it. Lines of a log end at line feeds only.
 fn line_break(way: Way, bytes: &[u8]) -> &'static str {
     match framing(way) {
-        // Lines that end otherwise are a matter for the framer's tests.
+        // Streams with other line ends are covered by the framer's tests.
         _ if is_events(way, bytes) && bytes.contains(&b'\r') => "",
         _ if is_events(way, bytes) => "\ndata: \t",
         Framing::Whole | Framing::Sse | Framing::EventsOrArray => "\n  ",
@@ -402,7 +403,7 @@ fn is_events(way: Way, bytes: &[u8]) -> bool {
         && !bytes.trim_ascii_start().starts_with(b"[")
 }
 
-/// An output without memory: the writer buffers and spills.
+/// An output without a buffer: the writer buffers and spills.
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 

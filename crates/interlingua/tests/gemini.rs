@@ -1,5 +1,5 @@
-//! What is peculiar to Gemini: state that stands on parts, results by name, schemas of two sorts, places in bytes; and
-//! agents that go through an exchange turn by turn. A number in a name is that of the pitfall in the specification.
+//! Peculiarities of Gemini: signatures on parts, results matched by name, two kinds of schemas, byte offsets; and agent
+//! loops through an exchange, turn by turn. A number in a name is that of the pitfall in the specification.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reads what it wrote itself")]
 
@@ -21,14 +21,14 @@ fn exchange(client: &str, backend: &str) -> Exchange {
     Exchange::new(dialect(client), dialect(backend), &Options::default())
 }
 
-/// What a request becomes, and its books.
+/// The translated request and its report.
 fn sent(exchange: &mut Exchange, request: &Value) -> (Value, Report) {
     let mut out = Vec::new();
     let summary = exchange.request(request.to_string().as_bytes(), &mut out).unwrap();
     (serde_json::from_slice(&out).unwrap(), summary.report)
 }
 
-/// What an answer becomes, and how it came out.
+/// The translated response and its outcome.
 fn got(exchange: &mut Exchange, role: Role, answer: &str) -> (String, CallOutcome) {
     let mut out = Vec::new();
     let outcome = exchange.answer(role).unwrap().finish_with(answer.as_bytes(), &mut out);
@@ -67,7 +67,7 @@ fn response(parts: &Value, reason: Option<&str>) -> Value {
         "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}})
 }
 
-/// What Gemini 3 says when it calls two tools at once.
+/// The parts that Gemini 3 emits when it calls two tools at once.
 fn two_calls() -> Value {
     json!([
         {"text": "Two places to look.", "thought": true},
@@ -123,7 +123,7 @@ fn chat_turn(model: &str, message: Option<&Value>) -> Value {
     json!({"model": model, "tools": tools(C), "messages": messages})
 }
 
-/// The calls and texts that Gemini gets back, without what it did not say itself.
+/// The calls and texts that Gemini gets back, without reasoning.
 fn came_back(request: &Value) -> Vec<Value> {
     parts_of(request, "model").into_iter().filter(|part| part["thought"] != true).cloned().collect()
 }
@@ -154,7 +154,7 @@ fn p06_signatures_come_back_on_their_calls_through_a_chat_client() {
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let choice = &answer["choices"][0];
     assert_eq!(choice["finish_reason"], "tool_calls");
-    // A Chat message has its state before its text: it belongs to the call all the same.
+    // A Chat message holds its state before its text, but the state still belongs to the call.
     let (again, _) = sent(&mut loop_, &chat_turn("gemini-3-pro", Some(&choice["message"])));
     assert_eq!(came_back(&again), issued(&two_calls()));
 }
@@ -207,7 +207,7 @@ fn p06_signatures_of_a_stream_come_back_on_their_calls() {
     sent(&mut loop_, &first);
     let (out, outcome) = got(&mut loop_, Role::Stream, &stream);
     assert_eq!(outcome.stop, Some(StopClass::ToolUse));
-    // Puts the deltas together as a client does.
+    // Joins the deltas as a client does.
     let mut message = json!({"role": "assistant", "content": "", "reasoning_details": [], "tool_calls": []});
     for chunk in chunks(&out) {
         let delta = &chunk["choices"][0]["delta"];
@@ -235,7 +235,7 @@ fn p06_signatures_of_a_stream_come_back_on_their_calls() {
     assert_eq!(parts[1]["thoughtSignature"], "U0lH");
     assert_eq!(parts[1]["functionCall"]["args"], json!({"at": "x"}));
     assert_eq!(parts[2].get("thoughtSignature"), None);
-    // Two calls of one name are told apart by the ids that were made for them.
+    // Two calls of one name have different generated ids.
     let ids: Vec<_> = [1, 2].map(|at| parts[at]["functionCall"]["id"].clone()).into();
     assert_ne!(ids[0], ids[1]);
     let results: Vec<_> =
@@ -277,7 +277,7 @@ fn p07_foreign_calls_of_the_current_turn_get_the_documented_word_once_each() {
         "{:?}",
         report.notes
     );
-    // Older models ask for none.
+    // Older models require no signature.
     request["model"] = json!("gemini-2.5-flash");
     let (out, _) = document(A, G, Role::Request, &request);
     assert!(states(&out).iter().all(|(_, state)| state.is_null()));
@@ -285,7 +285,7 @@ fn p07_foreign_calls_of_the_current_turn_get_the_documented_word_once_each() {
 
 // ---- Gemini clients in front of others ---------------------------------------------------------------------------------
 
-/// The next request of a Gemini client, which sends back what it was given, part by part.
+/// The next request of a Gemini client, which returns the received parts.
 fn gemini_turn(parts: Option<Vec<Value>>) -> Value {
     let mut contents = vec![json!({"role": "user", "parts": [{"text": "Look."}]})];
     if let Some(parts) = parts {
@@ -320,7 +320,7 @@ fn anthropic_thinking_comes_back_in_order_through_a_gemini_client() {
         "stop_reason": "tool_use", "stop_sequence": null, "usage": {"input_tokens": 5, "output_tokens": 7}});
     let (out, _) = got(&mut loop_, Role::Response, &answer.to_string());
     let parts = all_parts(&out);
-    // The SDK takes state for bytes in base64.
+    // The SDK treats a signature as base64 bytes.
     for state in parts.iter().filter_map(|part| part["thoughtSignature"].as_str()) {
         assert!(interlingua::json::from_base64(state).is_some(), "{state}");
     }
@@ -343,7 +343,7 @@ fn anthropic_thinking_of_a_stream_comes_back_in_order_through_a_gemini_client() 
     sent(&mut loop_, &gemini_turn(None));
     let (out, _) = got(&mut loop_, Role::Stream, &stream);
     let mut parts = all_parts(&out);
-    // Some clients write bytes in the letters that addresses take.
+    // Some clients write bytes in URL-safe base64.
     for part in &mut parts {
         if let Some(state) = part.get("thoughtSignature").and_then(Value::as_str) {
             part["thoughtSignature"] = json!(state.replace('+', "-").replace('/', "_").trim_end_matches('='));
@@ -398,7 +398,7 @@ fn p20_all_results_of_a_turn_stand_in_one_content_before_anything_else() {
         .iter()
         .map(|part| part["text"].as_str().unwrap_or("result"))
         .collect();
-    // What the system says between others is never moved to the front.
+    // A system message between others is never moved to the front.
     assert_eq!(said, ["result", "result", "<system>", "Metres only.", "</system>", "So?", "Well?"]);
     assert_eq!(out.get("systemInstruction"), None);
 }
@@ -468,7 +468,8 @@ fn p49_a_nullable_type_is_a_list_of_types_elsewhere() {
 
 #[test]
 fn p50_references_in_results_are_text() {
-    // What Gemini reads as an object of its own goes through another form of ours, which keeps it a value.
+    // A result that Gemini would parse as an object of its own is passed through universal events, which keep it a
+    // value.
     let with = |response: Value| {
         let contents = json!({"contents": [
             {"role": "user", "parts": [{"text": "x"}]},
@@ -589,7 +590,7 @@ fn p46_an_answer_of_nothing_is_an_empty_answer() {
             assert_eq!(outcome.usage.unwrap().input, Some(10));
         }
     }
-    // What was cut off before it began has a reason of its own.
+    // A response cut off before its first part has the stop reason `length`.
     let (out, _) = document(G, C, Role::Response, &response(&json!([]), Some("MAX_TOKENS")));
     assert_eq!(out["choices"][0]["finish_reason"], "length");
 }
@@ -630,7 +631,7 @@ fn p61_places_are_bytes_here_and_characters_elsewhere() {
     let (back, _) = document(C, G, Role::Response, &out);
     let segment = &back["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"];
     assert_eq!(segment, &json!({"startIndex": start, "endIndex": text.len(), "text": &text[start..]}));
-    // A place inside a character is none.
+    // An offset inside a character is invalid.
     grounded["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]["startIndex"] =
         json!(start + 1);
     let (out, report) = document(G, C, Role::Response, &grounded);
@@ -656,7 +657,7 @@ fn p73_thoughts_are_output_and_what_tools_added_is_input() {
         usage,
         json!({"input_tokens": 47, "cache_read_input_tokens": 60, "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}})
     );
-    // Older servers count the thoughts among the rest, as the total shows.
+    // Older servers include the reasoning in the output count, as the total shows.
     let usage = used(
         json!({"promptTokenCount": 100, "candidatesTokenCount": 50, "thoughtsTokenCount": 30, "totalTokenCount": 150}),
     );
@@ -686,7 +687,7 @@ fn p74_a_call_makes_the_reason_even_if_the_stop_comes_in_a_later_chunk() {
     assert!(out.contains("\"stop_reason\":\"tool_use\""), "{out}");
     let (out, _) = convert(G, C, Role::Stream, &stream);
     assert!(out.contains("\"finish_reason\":\"tool_calls\""), "{out}");
-    // A limit stays one.
+    // The stop reason for a limit is kept.
     let (out, _) = document(G, C, Role::Response, &response(&two_calls(), Some("MAX_TOKENS")));
     assert_eq!(out["choices"][0]["finish_reason"], "length");
 }
@@ -753,7 +754,7 @@ fn failures_say_when_to_try_again_and_are_known_by_their_words() {
 #[test]
 fn a_reason_by_its_number_is_the_word_and_no_success() {
     let answer = |number: u64| json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": number, "index": 0}], "modelVersion": "m", "responseId": "r"});
-    // Up to 5 both of Google's APIs count alike; what follows differs, and is a success in neither.
+    // Up to 5 the two Google APIs use the same numbers; later numbers differ, and none of them is a success.
     for (number, word) in [
         (1, "stop"),
         (2, "length"),
@@ -780,7 +781,7 @@ fn a_reason_that_only_another_api_knows_is_declared_lost() {
     assert!(report.lost_paths.iter().any(|row| row.path == "/stop_reason"), "{:?}", report.lost_paths);
 }
 
-/// A question with bytes of that type.
+/// A question with data of that media type.
 fn asked_about(media_type: &str, data: &str) -> Value {
     json!({"contents": [{"role": "user", "parts": [
         {"text": "What is this?"}, {"inlineData": {"mimeType": media_type, "data": data}}]}]})
@@ -788,7 +789,7 @@ fn asked_about(media_type: &str, data: &str) -> Value {
 
 #[test]
 fn bytes_in_the_letters_of_addresses_are_written_in_those_that_all_take() {
-    // Google's clients send `-` and `_` where others want `+` and `/`, and may leave out the end.
+    // Google's clients send `-` and `_` instead of `+` and `/`, and may omit the padding.
     let request = asked_about("image/png", "iVBORw0KGgo-_w");
     for (to, place) in [
         (A, "/messages/0/content/1/source/data"),
@@ -818,11 +819,11 @@ fn a_text_in_bytes_is_a_text_for_those_who_take_no_such_file() {
     assert!(out["messages"][0]["content"].to_string().contains(r"town,rain\nBonn,3\n"), "{out}");
     assert!(report.notes.iter().any(|(note, _)| *note == "text document written as text"));
     assert!(report.notes.iter().any(|(note, _)| *note == "file of text in base64 written as text"));
-    // A file without a name is called after its type: by the name the server tells it.
+    // A file without a name gets a name from its media type, because the server derives the type from the name.
     let (out, _) = document(G, "openai-responses", Role::Request, &request);
     let file = &out["input"][0]["content"][1];
     assert_eq!((&file["type"], &file["filename"]), (&json!("input_file"), &json!("document.csv")));
-    // What says that it is text and is not stays a loss.
+    // Data that claims to be text and is not remains a loss.
     let (_, report) = document(G, A, Role::Request, &asked_about("text/plain", "/////w=="));
     assert!(report.lost_paths.iter().any(|row| row.path.ends_with("/data")), "{:?}", report.lost_paths);
 }

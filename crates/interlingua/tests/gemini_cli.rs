@@ -1,5 +1,4 @@
-//! Gemini CLI's session logs: what is told once although it is written again, what comes back, what another agent's
-//! session becomes.
+//! Gemini CLI's session logs: repeated messages, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(missing_docs, reason = "not published")]
 
@@ -20,7 +19,7 @@ fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// The entries of a log's record, after proving that the log comes back from it.
+/// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
     let (record, report) = convert("gemini-cli", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -31,7 +30,7 @@ fn entries(log: &str) -> Vec<Value> {
     record["session"]["entries"].as_array().expect("entries").clone()
 }
 
-/// All entries, those within others, too.
+/// All entries, including nested entries.
 fn all(entries: &[Value]) -> Vec<&Value> {
     let mut found = Vec::new();
     for entry in entries {
@@ -85,7 +84,8 @@ fn updated() -> Value {
     json!({"$set": {"lastUpdated": "2026-11-16T09:00:03.600Z"}})
 }
 
-/// What a resumed session writes of an answer with one call: one text, no counts, and the result under the same id.
+/// The lines that a resumed session writes for a response with one call: one text, no usage, and the result under the
+/// same id.
 fn rewritten(id: &str, text: &str, call: &str, output: &str) -> [Value; 2] {
     let parts = json!([
         {"text": "**Plan** first this", "thought": true}, {"text": text},
@@ -188,7 +188,7 @@ fn a_rewind_names_the_last_message_that_counts() {
         let rewound = all(&entries).into_iter().find(|entry| entry["event-type"] == "rewound").expect("told");
         assert_eq!(rewound["data"]["to"], last, "{target}");
     }
-    // A history that ends earlier than it did says the same, once something follows it.
+    // A shortened history is a rewind, too, once a message follows it.
     let history = json!({"$set": {"messages": [user("u1", "a"), answer("g1", "b", 1)]}});
     let (record, _) =
         convert("gemini-cli", "record", &log(&[&lines[..], &[history, user("u3", "e")]].concat()));
@@ -245,7 +245,7 @@ fn a_shuffled_log_comes_back() {
         small.iter().map(String::as_str).chain(["", "{\"id\":\"u", "\u{0}\u{0}", "  7 "]).collect();
     let mut seed = 7_u64;
     for _ in 0..400 {
-        // The first line tells that it is lines.
+        // The first line shows that the log is in lines.
         let mut text = small[0].clone() + "\n";
         for _ in 0..12 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -288,7 +288,7 @@ fn a_session_of_claude_code_has_its_results_beside_the_calls() {
         (&calls[1]["status"], &lines[2]["thoughts"][0]["description"]),
         (&"error".into(), &"Hm.".into())
     );
-    // The last call was never answered, and Gemini CLI would send it as it is: its result is made up and marked.
+    // The last call has no result, and Gemini CLI would send it without one: its result is generated and marked.
     let made_up = &lines[3]["toolCalls"][0]["result"][0]["functionResponse"]["response"]["error"];
     assert_eq!(made_up, "[No result of this tool call was recorded.]");
     assert_eq!(lines[3]["id"], "u4");
@@ -333,7 +333,7 @@ fn each_form_is_known_and_live_output_is_not() {
     }
 }
 
-/// The hash that told what was said before: two texts of 16 bytes with the same hash are found in no time.
+/// Two texts that collide under the former hash of earlier messages: such texts of 16 bytes are found quickly.
 fn made_to_collide(id: &str) -> [String; 2] {
     let word = |state: u64, word: u64| {
         let hash = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

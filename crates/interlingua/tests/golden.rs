@@ -1,9 +1,10 @@
-//! Goldens: what each fixture becomes, whole. `cargo xtask bless` writes them; read the diff before you commit it.
+//! Goldens: the complete conversion of each fixture. `cargo xtask bless` writes them; read the diff before you commit
+//! it.
 //!
-//! A golden stands beside its fixture: `golden/<fixture>.<target>.<ext>`. Logs and live output become a record,
-//! universal events and the logs of other agents, small logs also what a live agent is told, wire documents their
-//! counterpart in every other wire dialect. Beside each stands its report (`.report.txt`). Fixtures of [`LARGE`] bytes
-//! or more have the report alone: they would double the repository and teach nothing that the smaller ones do not.
+//! A golden is next to its fixture: `golden/<fixture>.<target>.<ext>`. Logs and live output are converted to a record,
+//! universal events and the logs of other agents, small logs also to the input of a live agent, wire documents to every
+//! other wire dialect. Each golden has a report (`.report.txt`). Fixtures of [`LARGE`] bytes or more have only the
+//! report, because their goldens would double the size of the repository without showing more than the smaller goldens.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "goldens are files, settings of a test run are variables")]
@@ -46,7 +47,7 @@ fn every_fixture_becomes_what_its_golden_says() {
     );
 }
 
-/// Every golden there should be, with its content.
+/// Every expected golden with its content.
 fn goldens() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut goldens = BTreeMap::new();
     let mut add = |path: PathBuf, content: Vec<u8>| {
@@ -66,8 +67,8 @@ fn goldens() -> BTreeMap<PathBuf, Vec<u8>> {
     goldens
 }
 
-/// Whether the pair teaches something: our own dialects, logs to those of the two agents that all others are carried to, and
-/// from one of them to all; wire to wire. A profile of the record that differs in its members alone is shown once.
+/// Whether a pair has a golden: conversions to our own dialects, logs to those of the two main agents and from one of
+/// them to all, wire to wire. A record profile that differs only in its members has one golden.
 fn is_shown(case: &Case, to: Way) -> bool {
     if to.0.name == "record-v2" {
         return case.way.0.name == "universal";
@@ -90,11 +91,11 @@ fn golden_path(case: &Case, to: Way, extension: &str) -> PathBuf {
     case.path.parent().expect("a file is in a folder").join("golden").join(name)
 }
 
-/// The output, cut into lines so that a diff shows what changed.
+/// The output, cut into lines so that a diff shows the changes.
 fn content(to: Way, out: &Outcome) -> (&'static str, Vec<u8>) {
     match to.0.role(to.1).map(|spec| spec.framing) {
         Some(framing @ (Framing::Documents(_) | Framing::LinesOrDocuments(..))) => {
-            // The head, each element and the tail on a line of its own.
+            // The head, each element and the tail on separate lines.
             let mut lines = Vec::new();
             let mut framer = framing.framer(usize::MAX);
             let mut line = |frame: interlingua::framing::Frame<'_>| {
@@ -111,7 +112,7 @@ fn content(to: Way, out: &Outcome) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Breaks compact JSON into lines and leaves every string as it is.
+/// Breaks compact JSON into lines without changing strings.
 fn indent(json: &[u8]) -> Vec<u8> {
     let json = json.trim_ascii();
     let mut out = Vec::new();
@@ -224,7 +225,7 @@ fn bless(goldens: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Goldens on disk that nothing makes any more.
+/// Goldens on disk that no conversion produces any more.
 fn stale(goldens: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for dialect in DIALECTS {

@@ -1,4 +1,4 @@
-//! Sessions that belong together become one record, and that gives every file back.
+//! Related sessions become one record, and the record restores every file.
 
 #![allow(missing_docs, reason = "not published")]
 #![expect(
@@ -41,7 +41,7 @@ fn facts(record: &[u8]) -> Kinship {
     reader.finish()
 }
 
-/// A family of one parent: (the parent's log, its children's).
+/// A family with one parent: the parent's log and the logs of its children.
 struct Family {
     dialect: &'static str,
     logs: Vec<Vec<u8>>,
@@ -130,7 +130,7 @@ fn a_subagent_stands_within_the_call_that_started_it() {
             "{dialect}: nothing joined"
         );
 
-        // It is a record like any other, and tells what both told.
+        // The joined record is an ordinary record with the messages of both.
         let value: serde_json::Value = serde_json::from_str(&joined).expect("JSON");
         let texts = |record: &[u8]| {
             let mut texts = Vec::new();
@@ -153,7 +153,7 @@ fn a_subagent_stands_within_the_call_that_started_it() {
         assert_eq!(report.errors, 0, "{dialect}: {report:#?}");
         assert!(report.adds_up(), "{dialect}");
 
-        // And it comes apart again.
+        // The joined record is separated again.
         let (first, others) = split(joined.as_bytes());
         assert_eq!(String::from_utf8_lossy(&first), String::from_utf8_lossy(&family.records[0]), "{dialect}");
         assert_eq!(others.len(), 1);
@@ -165,7 +165,7 @@ fn a_subagent_stands_within_the_call_that_started_it() {
     }
 }
 
-/// What entries say, wherever they stand.
+/// The texts of entries at any depth.
 fn spoken(value: &serde_json::Value, texts: &mut Vec<String>) {
     if let Some(entry) = value.as_object() {
         let kind = entry.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();
@@ -218,7 +218,7 @@ fn files_that_name_each_other_as_parents_have_none() {
 #[test]
 fn what_a_parent_tells_of_its_subagent_is_counted_once() {
     let parent = fixture("anthropic/claude_code/fixtures/2026-02/agents.jsonl");
-    // The subagent's own file: the same messages, and one more.
+    // The subagent's own file holds the same messages and an additional message.
     let mut child = String::new();
     for line in String::from_utf8_lossy(&parent).lines() {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");

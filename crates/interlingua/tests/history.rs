@@ -1,7 +1,7 @@
-//! Laws of histories: whatever a source looks like, a log that is written for another agent can be continued there.
+//! Laws of histories: a log that is written for another agent can be continued by that agent, whatever the source.
 //!
-//! The checker here shares no code with the stage that repairs histories. It reads lines with serde_json where ids and
-//! parents are concerned, and calls and results through our readers.
+//! The checker here shares no code with the stage that repairs histories. It reads ids and parents with serde_json, and
+//! calls and results through our readers.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{Law, Way, fixtures};
 
-/// The ids of lines and of the lines they hang on.
+/// Log dialects with the members for a line's id and parent id.
 const CHAINED: [(&str, &str, &str); 4] = [
     ("claude-code", "uuid", "parentUuid"),
     ("pi", "id", "parentId"),
@@ -54,7 +54,7 @@ fn convert(from: Way, to: Way, bytes: &[u8]) -> (Vec<u8>, Report) {
     (out, report)
 }
 
-/// What a log tells, in order.
+/// The contents of a log, in order.
 #[derive(Default)]
 struct Told {
     sessions: Vec<Vec<Step>>,
@@ -117,7 +117,7 @@ fn read(from: Way, bytes: &[u8]) -> Told {
     std::mem::take(&mut *told.lock().expect("no panic while held"))
 }
 
-/// What is unsound in a log that was written for an agent.
+/// The violations in a log that was written for an agent.
 fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
     let mut found = Vec::new();
     let name = to.0.name;
@@ -170,7 +170,7 @@ fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
         }
     }
     if name == "cursor" {
-        // Its logs have no results.
+        // Logs of this dialect have no results.
         return found;
     }
     for steps in told.sessions {
@@ -198,7 +198,7 @@ fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
     found
 }
 
-/// Whether a subagent said it, of each message in a log that has messages of subagents.
+/// For each message in a log with subagent messages: whether a subagent wrote it.
 fn lines_of_subagents(to: Way, out: &[u8]) -> Vec<bool> {
     let is_subagents = match to.0.name {
         "claude-code" => |line: &Value| line["isSidechain"] == true,
@@ -226,7 +226,7 @@ fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
         law.holds(of_subagents.is_empty() || of_subagents.contains(&false), || {
             format!("{name} to {}: every line is a subagent's, and the session has none", to.0.name)
         });
-        // Without an outline the history is as sound; only what was given up is still in it.
+        // Without an outline the history is equally sound, but rewound turns are still in it.
         let alone = support::convert(from, to, bytes);
         let found = breaches(to, &alone.bytes, sessions);
         law.holds(found.is_empty(), || format!("{name} to {} in one pass: {}", to.0.name, found[0]));
@@ -244,7 +244,7 @@ fn every_log_that_is_written_can_be_continued() {
     law.end();
 }
 
-/// A rollout of Codex holds one thread: what a helper answers is input to it.
+/// A Codex rollout holds one thread: the response of a helper agent is input to it.
 #[test]
 fn a_message_of_another_agent_reaches_the_conversation() {
     let line = |kind: &str, payload: Value| json!({"timestamp": TIME, "type": kind, "payload": payload});
@@ -275,7 +275,7 @@ fn a_message_of_another_agent_reaches_the_conversation() {
     }
 }
 
-/// Agents write an empty text beside a call; a program that resumes the log may drop such a message with its calls.
+/// Agents write an empty text next to a call; a program that resumes the log may drop the message with its calls.
 #[test]
 fn an_empty_text_beside_a_call_is_not_written() {
     let call = json!([{"type": "function", "id": "c1", "function": {"name": "f", "arguments": "{}"}}]);
@@ -308,7 +308,7 @@ fn an_empty_text_beside_a_call_is_not_written() {
     }
 }
 
-/// Words of a subagent before the first of the session itself do not make the log the subagent's own.
+/// A subagent message before the first message of the session does not make the log the subagent's.
 #[test]
 fn a_subagent_that_speaks_first_is_not_the_session() {
     let line = |at: usize, parent: Option<usize>, is_sidechain: bool, kind: &str, text: &str| {
@@ -434,7 +434,7 @@ enum Act {
     Assistant,
     Call(u8),
     Result(u8),
-    /// So many turns are taken back.
+    /// This many turns are rewound.
     Back(u8),
     Compact,
 }
@@ -451,7 +451,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..28)
 }
 
-/// What of a session must be in another agent's log, and what must not.
+/// The texts of a session that must be in another agent's log, and those that must not.
 #[derive(Default, Debug)]
 struct Truth {
     there: Vec<String>,
@@ -460,7 +460,7 @@ struct Truth {
     made_up: usize,
 }
 
-/// The acts that still count, by number.
+/// The acts that are still in effect, by number.
 fn active(acts: &[Act]) -> Vec<usize> {
     let mut active: Vec<usize> = Vec::new();
     for (at, act) in acts.iter().enumerate() {
@@ -479,7 +479,7 @@ fn active(acts: &[Act]) -> Vec<usize> {
 fn truth(acts: &[Act]) -> Truth {
     let active = active(acts);
     let mut truth = Truth::default();
-    // Calls that wait, whether a result has come, and whether it had no call before it, by id.
+    // By id: pending calls, whether a result arrived, and whether a result arrived before its call.
     let mut ids = [(0_usize, false, false); 4];
     for &at in &active {
         let word = word(at);
@@ -505,7 +505,7 @@ fn truth(acts: &[Act]) -> Truth {
             Act::Back(_) => {}
         }
     }
-    // A result without a call before it answers one after it that has no other, or gets a call of its own.
+    // A result without an earlier call answers a later call without a result, or gets a generated call.
     truth.made_up = ids.iter().filter(|(waiting, _, orphan)| *orphan && *waiting == 0).count();
     truth.calls += truth.made_up;
     let is_word = |act: &Act| !matches!(act, Act::Back(_));
@@ -523,7 +523,7 @@ fn lines(values: &[Value]) -> Vec<u8> {
 
 const TIME: &str = "2026-11-16T10:07:11.165Z";
 
-/// A session of a linear log: acts in order, with marks where it went back.
+/// A session in a linear log: acts in order, with rewind marks.
 fn codex(acts: &[Act]) -> Vec<u8> {
     let line = |kind: &str, payload: Value| json!({"timestamp": TIME, "type": kind, "payload": payload});
     let mut all = vec![line(
@@ -567,7 +567,7 @@ fn kimi_code(acts: &[Act]) -> Vec<u8> {
     lines(&all)
 }
 
-/// A session of a log that is a tree: what was taken back is a branch that was left.
+/// A session in a tree log: rewound turns are an abandoned branch.
 fn tree(acts: &[Act], line: impl Fn(usize, &Act, Option<usize>) -> Option<Value>) -> Vec<Value> {
     let mut all = Vec::new();
     let mut branch: Vec<usize> = Vec::new();
@@ -659,7 +659,7 @@ fn qwen_code(acts: &[Act]) -> Vec<u8> {
     }))
 }
 
-/// Every message answers the last question.
+/// Every message has the last prompt as its parent.
 fn opencode(acts: &[Act]) -> Vec<u8> {
     let mut messages: Vec<Value> = Vec::new();
     let mut question = String::from("msg_0");
@@ -702,8 +702,8 @@ fn gemini_cli(acts: &[Act]) -> Vec<u8> {
     lines(&all)
 }
 
-/// What a log of Gemini CLI can hold: results of calls that wait and still count. A result is in the place of its call, so it is taken
-/// back only with the call.
+/// The acts that a log of Gemini CLI can hold: results of pending calls that are still in effect. A result is stored
+/// with its call, so it is rewound only with the call.
 fn acts_of_gemini_cli(acts: Vec<Act>) -> Vec<Act> {
     let mut kept: Vec<Act> = Vec::new();
     for act in acts.into_iter().filter(|act| !matches!(act, Act::Compact)) {
@@ -715,7 +715,7 @@ fn acts_of_gemini_cli(acts: Vec<Act>) -> Vec<Act> {
     kept
 }
 
-/// The first result without a call that waits, or with a call that counts longer than the result.
+/// The first result without a pending call, or with a call that stays in effect longer than the result.
 fn odd_result(acts: &[Act]) -> Option<usize> {
     let mut calls: Vec<(usize, u8)> = Vec::new();
     let counts_at_last = active(acts);
@@ -739,12 +739,12 @@ fn odd_result(acts: &[Act]) -> Option<usize> {
     None
 }
 
-/// A session of Gemini CLI: a message is written again when its call is answered, and the whole history when the session is
-/// resumed.
+/// A session of Gemini CLI: a message is written again when its call has a result, and the whole history when the
+/// session is resumed.
 fn rewritten_gemini_cli(acts: &[Act]) -> Vec<u8> {
     let head = json!({"sessionId": "11111111-2222-4333-8444-555555555555", "projectHash": "5f", "startTime": TIME, "lastUpdated": TIME, "kind": "main"});
     let mut all = vec![head.clone()];
-    // The messages that count, with the number of their act, and the calls that wait.
+    // The messages in effect, with the numbers of their acts, and the pending calls.
     let mut live: Vec<(usize, Value)> = Vec::new();
     for (at, act) in acts.iter().enumerate() {
         let (word, id) = (word(at), uuid(at));
@@ -792,7 +792,7 @@ fn rewritten_gemini_cli(acts: &[Act]) -> Vec<u8> {
     lines(&all)
 }
 
-/// Which acts a log can hold, and how it is written.
+/// A log format: its name, how it is written, and which acts it can hold.
 type Spelling = (&'static str, fn(&[Act]) -> Vec<u8>, fn(&Act) -> bool);
 
 const SPELLINGS: [Spelling; 7] = [
@@ -835,7 +835,7 @@ fn holds_truth(from: Way, to: Way, acts: &[Act], bytes: &[u8]) -> Result<(), Str
         return Err(said(format!("`{missing}` is missing")));
     }
     let calls = read(to, &out).calls;
-    // A log without results needs no calls for those that have none.
+    // A log without results needs no generated calls for orphaned results.
     if calls != truth.calls && (has_results || calls + truth.made_up != truth.calls) {
         return Err(said(format!("{calls} calls, not {}", truth.calls)));
     }
@@ -852,22 +852,22 @@ proptest! {
     fn odd_sessions_become_sound_histories(acts in acts(), which in 0..SPELLINGS.len()) {
         let (name, spell, can) = SPELLINGS[which];
         let mut acts: Vec<Act> = acts.into_iter().filter(can).collect();
-        // A tree does not show that its last branch was left before anything followed.
+        // A tree does not show that its last branch was abandoned until a line follows.
         while !["codex", "kimi-code"].contains(&name) && matches!(acts.last(), Some(Act::Back(_))) {
             acts.pop();
         }
-        // A summary stands for the turns before it: where all were taken back, there is none.
+        // A summary replaces the turns before it: if all of them were rewound, there is no summary.
         while let Some(at) = (0..acts.len()).find(|&at| matches!(acts[at], Act::Compact) && active(&acts[..at]).is_empty()) {
             acts.remove(at);
         }
         let (from, bytes) = (log(name), spell(&acts));
-        // Lines of which none names a parent are no tree: they follow each other.
+        // Lines without any parent are not a tree: they form a sequence.
         let links = CHAINED.iter().filter(|(chained, ..)| *chained == name);
         let mut links = links.map(|(.., parent)| format!("\"{parent}\":\""));
         let goes_back = acts.iter().any(|act| matches!(act, Act::Back(_)));
         let text = String::from_utf8_lossy(&bytes);
         prop_assume!(!goes_back || links.all(|link| text.contains(&link)));
-        // A log of nothing but marks is none.
+        // A log without prompts is not a session.
         prop_assume!(acts.iter().any(|act| matches!(act, Act::User)));
         for to in log_targets(from) {
             if let Err(how) = holds_truth(from, to, &acts, &bytes) {

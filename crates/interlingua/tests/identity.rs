@@ -1,5 +1,5 @@
-//! Laws of what a log of one agent may take from the session of another: ids that its program and its API take, no
-//! system prompt, no reasoning that the API refuses.
+//! Laws for a log written from another agent's session: ids that the program and its API accept, no system prompt, no
+//! reasoning that the API rejects.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use serde_json::Value;
 mod support;
 use support::{Case, Way, convert, convert_with, fixtures};
 
-/// Which ids of sessions a program takes, as seen in the programs.
+/// Whether a program accepts a session id, according to the programs' code.
 fn is_session_id(dialect: &str, id: &str) -> bool {
     let uuid = |id: &str| {
         let parts: Vec<usize> = id.split('-').map(str::len).collect();
@@ -30,7 +30,7 @@ fn is_session_id(dialect: &str, id: &str) -> bool {
     }
 }
 
-/// Where a log has the id of its session: members, the last of which holds it.
+/// The path of the session id in a log.
 fn place_of_session_id(dialect: &str) -> Option<&'static [&'static str]> {
     match dialect {
         "claude-code" | "qwen-code" | "gemini-cli" => Some(&["sessionId"]),
@@ -53,7 +53,7 @@ fn is_call_id(dialect: &str, id: &str) -> bool {
     }
 }
 
-/// The logs that can be written.
+/// The log dialects with writers.
 fn log_targets() -> Vec<Way> {
     let all = interlingua::dialects::DIALECTS.iter().copied();
     all.filter(|dialect| dialect.plane == Plane::Log)
@@ -62,7 +62,7 @@ fn log_targets() -> Vec<Way> {
         .collect()
 }
 
-/// Every log of the fixtures with each log of another agent.
+/// Every log fixture paired with each log dialect of another agent.
 fn pairs() -> Vec<(Case, Way)> {
     let logs =
         fixtures().into_iter().filter(|case| case.way.0.plane == Plane::Log && case.way.1 == Role::Log);
@@ -97,7 +97,7 @@ fn session_ids(dialect: &str, bytes: &[u8]) -> Vec<String> {
     lines.iter().map(id).collect()
 }
 
-/// The ids of calls and of results in a log, by the members that hold them. Arguments hold anything.
+/// The ids of calls and results in a log, by member name. Arguments are skipped because they may hold any member.
 fn call_ids(value: &Value, found: &mut Vec<String>) {
     const IDS: [&str; 6] = ["call_id", "callID", "toolCallId", "tool_call_id", "toolUseID", "tool_use_id"];
     const CONTENT: [&str; 5] = ["arguments", "args", "input", "output", "result"];
@@ -121,7 +121,7 @@ fn call_ids(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// What a source tells: words of the system, words of others, and whether it has reasoning.
+/// The contents of a source: system texts, other texts, and whether it has reasoning.
 #[derive(Default)]
 struct Told {
     items: BTreeMap<ItemId, (Author, bool)>,
@@ -214,7 +214,7 @@ fn ids_are_those_that_the_program_and_its_api_take() {
     assert!(calls_seen > 1000, "only {calls_seen} ids of calls");
 }
 
-/// A session of Codex with that id, whose call has that id.
+/// A Codex session with that session id and call id.
 fn codex_session(id: &str, call: &str) -> String {
     let [id, call] = [id, call].map(|text| Str::from_plain(text).as_escaped().to_owned());
     let line = |kind: &str, payload: &str| {
@@ -278,7 +278,7 @@ fn sessions_without_an_id_have_the_same_one_again_and_never_that_of_another() {
         .filter(|case| ["kimi-cli", "kimi-code", "cursor"].contains(&case.way.0.name))
         .collect();
     assert!(nameless.len() > 7, "only {} fixtures", nameless.len());
-    // All files of such sessions have this name, and this place if nobody tells theirs.
+    // All files of these sessions have the name `wire`, and some callers give no place.
     for place in [None, Some("/somewhere/wire.jsonl".to_owned())] {
         let options = Options {
             source_name: Some("wire".to_owned()),

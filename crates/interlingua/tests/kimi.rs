@@ -1,4 +1,4 @@
-//! Session logs of Kimi CLI and Kimi Code: what a line is, what comes back, what another agent's session becomes.
+//! Session logs of Kimi CLI and Kimi Code: lines, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -18,7 +18,7 @@ fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// A log's record, after proving that the log comes back from it.
+/// A log's record, after asserting that the record restores the log.
 fn record(dialect: &str, log: &str) -> Value {
     let (record, report) = convert(dialect, "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -48,7 +48,7 @@ fn lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).expect("a document")).collect()
 }
 
-/// The fixtures of a dialect that have this in their name.
+/// The fixture of a dialect with this text in its name.
 fn fixture(dialect: &str, name: &str) -> String {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects/agents");
     let path = folder.join(dialect.replace('-', "_")).join("fixtures/2026-11").join(name);
@@ -131,7 +131,7 @@ fn arguments_in_pieces_are_one_call_though_a_result_stands_between() {
         (&of("ReadFile:0")["agent"], &of("ReadFile:0")["parent-call"]),
         (&"a1".into(), &"Task:2".into())
     );
-    // One that has no arguments, and one that was cut off.
+    // A call without arguments, and a call that was cut off.
     assert_eq!(of("Think:4")["name"], "ListTasks");
     assert_eq!(of("Shell:5")["input"], "{\"command\": \"sle");
     assert_eq!(calls.len(), 6);
@@ -200,7 +200,7 @@ fn a_session_of_kimi_code_is_its_context_told_once() {
     let of = |id: &str| *results.iter().find(|result| result["call-id"] == id).expect("answered");
     assert_eq!((&of("call_demo04")["is-error"], &of("call_demo04")["exit-code"]), (&true.into(), &3.into()));
     assert!(of("call_demo01")["duration"].is_u64());
-    // What came back, and what the model is told about it.
+    // The output of the tool, and the note about it for the model.
     assert_eq!(of("call_demo01")["output"][0]["text"], "1\thello\n2\tworld");
     assert!(
         of("call_demo01")["output"][1]["text"]
@@ -211,7 +211,7 @@ fn a_session_of_kimi_code_is_its_context_told_once() {
         of("call_demo02")["files"],
         json!([{"path": "/tmp/demo/repo/notes.txt", "action": "patch", "diff": "@@ -1,1 +1,1 @@\n-hello\n+hello there\n"}])
     );
-    // What a result answers is found by its id.
+    // The parent of a result is found by its id.
     let ids: Vec<_> = entries.iter().filter_map(|entry| entry["id"].as_str()).collect();
     assert!(
         entries.iter().filter_map(|entry| entry["parent-id"].as_str()).all(|parent| ids.contains(&parent))
@@ -251,7 +251,7 @@ fn what_happened_in_kimi_code_is_told() {
     let errors: Vec<_> =
         events(&entries, "error").iter().map(|error| error["data"]["message"].clone()).collect();
     assert_eq!(errors, ["Too many requests", "The model is gone"]);
-    // The usage of the step, which no other line tells, and that of the compaction.
+    // The usage of the step, which no other line holds, and the usage of the compaction.
     let output: u64 = entries.iter().filter_map(|entry| entry["token-usage"]["output"].as_u64()).sum();
     assert_eq!(output, 55);
     let files: Vec<_> = entries.iter().filter_map(|entry| entry["files"][0]["diff"].as_str()).collect();
@@ -285,7 +285,7 @@ fn what_the_programs_print_is_no_log() {
         assert_eq!(guess(&fixture("kimi-cli", name)), Some("kimi-cli"), "{name}");
     }
     assert_eq!(guess(&fixture("kimi-code", "shapes.jsonl")), Some("kimi-code"));
-    // Messages alone are anyone's.
+    // Plain messages do not identify an agent.
     assert_eq!(guess(concat!(r#"{"role":"user","content":"Hi"}"#, "\n")), None);
 }
 
@@ -316,7 +316,7 @@ fn a_session_of_claude_code_becomes_a_context() {
             json!({"role": "user", "content": "So far."}),
         ]
     );
-    // What was made up is not read as anyone's words.
+    // Generated text is not read as a message of the user or the model.
     let (again, _) = convert("kimi-cli", "record", &log);
     let again: Value = serde_json::from_str(&again).expect("a document");
     let failed = again["session"]["entries"]
@@ -375,13 +375,13 @@ fn what_a_subagent_said_is_not_written_between_a_call_and_its_result() {
     assert_eq!(roles[..3], ["user", "assistant", "assistant"]);
 }
 
-/// A sequence that looks random and is the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 fn mixed(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) as usize
 }
 
-/// Lines in any order, repeated, torn and with others among them: each comes back, and nothing is lost.
+/// Lines in any order, repeated, torn and mixed with other lines: each is restored, and nothing is lost.
 fn shuffled(dialect: &str, pool: &[&str]) {
     let mut seed = 7;
     for round in 0..400 {
@@ -399,7 +399,8 @@ fn shuffled(dialect: &str, pool: &[&str]) {
         }
         let (record, report) = convert(dialect, "record", &log);
         assert_eq!(report.lost, 0, "round {round}: {:?}\n{log}", report.lost_paths);
-        // A record wants a name, and a file in which nothing can be read has none: the one that we made up goes again.
+        // A record requires an id, and a file without a readable line has none: the generated id is removed on the way
+        // back.
         let made_up: &[&str] = if report.read == 0 { &["session/id"] } else { &[] };
         let (back, report) = convert("record", dialect, &record);
         assert_eq!(back, log, "round {round}: from {record}");
@@ -488,7 +489,7 @@ fn usage_counts_once_whether_its_record_or_the_end_of_the_step_comes_first() {
     let (one, two) = (begin("a"), begin("b"));
     assert_eq!(output(&[&one, RECORD, &end("a")]), 5);
     assert_eq!(output(&[&one, &end("a"), RECORD]), 5);
-    // The same numbers in two steps are two uses.
+    // Equal counts in two steps are counted twice.
     assert_eq!(output(&[&one, &end("a"), RECORD, &two, &end("b")]), 10);
     assert_eq!(output(&[&one, &end("a"), RECORD, &two, &end("b"), RECORD]), 10);
 }

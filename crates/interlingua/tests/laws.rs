@@ -1,6 +1,6 @@
-//! The three laws of DESIGN section 3, for every dialect in the registry and every fixture: nothing is lost
-//! silently, what came in can come out, order is sound. Add a dialect to the registry and its fixtures are held to
-//! all of them; a breach names the fixture, the dialects and what was found.
+//! The three laws of DESIGN section 3, for every dialect in the registry and every fixture: no leaf is lost silently,
+//! the input can be restored, the order of events is sound. The fixtures of a new dialect are tested as soon as the
+//! dialect is registered; a breach names the fixture, the dialects and the finding.
 //!
 //! `INTERLINGUA_FULL=1` tries every cut and many more mutations; `INTERLINGUA_CORPUS=<folder>` adds real logs.
 
@@ -33,7 +33,7 @@ use support::{
     restorable, same, targets,
 };
 
-// ---- Nothing is lost silently ----------------------------------------------------------------------------------------
+// ---- No leaf is lost silently ----------------------------------------------------------------------------------------
 
 #[test]
 fn leaves_add_up_to_every_target() {
@@ -86,7 +86,7 @@ fn every_leaf_of_a_log_matters_to_the_record_and_comes_back() {
     law.end();
 }
 
-// ---- What came in can come out ---------------------------------------------------------------------------------------
+// ---- The input can be restored ---------------------------------------------------------------------------------------
 
 #[test]
 fn the_same_dialect_on_both_sides_passes_bytes_untouched() {
@@ -153,9 +153,9 @@ fn a_restructured_log_comes_back() {
         broken
     });
     let (lines, verbatim) = (lines.into_inner(), verbatim.into_inner());
-    // `cargo test` prints it with `--nocapture`.
+    // `cargo test` prints this with `--nocapture`.
     eprintln!("{lines} mutated lines, {verbatim} kept whole");
-    // Without such lines the mutations are too tame to try anything.
+    // Without lines kept whole, the mutations are too weak to test anything.
     law.holds(verbatim > 0 || logs.len() < 10, || "no line had to be kept whole".to_owned());
     law.gather(broken);
     law.end();
@@ -249,9 +249,10 @@ fn wire_there_and_back_differs_only_by_what_was_lost() {
     judge(cases.len(), breaches, &excuses);
 }
 
-/// What differs from Anthropic's after a way over the chat dialect or one of its flavours: fixture and path, why.
+/// Differences from Anthropic's document after a round trip over the chat dialect or one of its flavours: fixture and
+/// path, reason.
 const OVER_CHAT: &[(&str, &str)] = &[
-    // A picture in a tool result has no place there in Chat Completions.
+    // Chat Completions has no place for a picture in a tool result.
     ("request/full.json +/messages[]/*", "it stands in a user message after the results"),
     ("request/full.json -/messages[]/content[]/content[]/*", "it stands in a user message after the results"),
     ("request/full.json ~/messages[]/*", "it stands in a user message after the results"),
@@ -261,7 +262,7 @@ const OVER_CHAT: &[(&str, &str)] = &[
     ("-/usage/cache_creation/ephemeral_5m_input_tokens", "the rest of a sum whose other part is lost"),
 ];
 
-/// What differs from OpenAI's after a way over a flavour of another vendor.
+/// Differences from OpenAI's document after a round trip over a flavour of another vendor.
 const OVER_FLAVOURS: &[(&str, &str)] = &[
     ("request/media.json +/messages[]/tool_calls[]/*", "a plain text stands as a function's only member"),
     ("request/media.json -/messages[]/tool_calls[]/*", "a plain text stands as a function's only member"),
@@ -281,8 +282,8 @@ const OVER_FLAVOURS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What differs after a way there and back although nothing was lost: from, over, fixture and path (`+`: new, `-`: gone,
-/// `~`: in another order), why.
+/// Differences after a round trip without a loss: from, over, fixture and path (`+`: new, `-`: gone, `~`: in another
+/// order), reason.
 const NOT_THE_SAME: &[Excuse] = &[
     ("copilot", "*", "response/opaque.json +/object", "an answer says what it is"),
     ("copilot", C, "request/full.json +/reasoning_effort", "a budget is written as an effort"),
@@ -290,7 +291,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     ("kimi", "*", "response/tools.json -/usage/cached_tokens", "OpenAI's place for it"),
     ("kimi", A, "+/choices[]/message/tool_calls[]/id", "an id must be of certain letters"),
     ("kimi", A, "-/choices[]/message/tool_calls[]/id", "an id must be of certain letters"),
-    // What Anthropic insists on.
+    // Members that Anthropic requires.
     (C, A, "+/max_completion_tokens", "a request must have a limit"),
     (C, A, "request/full.json +/tools[]/function/parameters/*", "a tool must have a schema"),
     (C, A, "stream/loose.sse +/usage/*", "an answer must have numbers, and zeros come back"),
@@ -298,7 +299,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (C, A, "request/replay.json -/messages[]/content[]/type", "an empty text is refused"),
     (C, A, "response/oddids.json +/choices[]/message/tool_calls[]/id", "an id must be of certain letters"),
     (C, A, "response/oddids.json -/choices[]/message/tool_calls[]/id", "an id must be of certain letters"),
-    // A tool that takes plain text stands as a function with one text.
+    // A tool with a plain text argument becomes a function with one text member.
     (
         C,
         A,
@@ -313,7 +314,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     ),
     (C, A, "request/media.json +/tools[]/*", "a plain text stands as a function's only member"),
     (C, A, "request/media.json -/tools[]/*", "a plain text stands as a function's only member"),
-    // Said in other words.
+    // Values with another spelling.
     (C, A, "response/error-context.json +/error/message", "clients look for `prompt is too long`"),
     (C, A, "response/error-context.json -/error/message", "clients look for `prompt is too long`"),
     (C, A, "response/refusal.json +/choices[]/message/content[]/*", "Anthropic declines in plain text"),
@@ -331,7 +332,7 @@ const NOT_THE_SAME: &[Excuse] = &[
         "`{}` is how no arguments are said",
     ),
     (C, A, "stream/cut.sse -/error/code", "the code is ours: nobody said that the stream was cut"),
-    // What the Responses API insists on, or means by silence.
+    // Members that the Responses API requires, or whose defaults differ.
     (A, R, "+/tools[]/strict", "a tool is strict there unless it is said not to be"),
     ("*", R, "+/tools[]/function/strict", "a tool is strict there unless it is said not to be"),
     (C, R, "+/store", "an answer is kept there unless it is said not to be"),
@@ -390,7 +391,7 @@ const NOT_THE_SAME: &[Excuse] = &[
         "response/tools.json -/choices[]/message/tool_calls[]/function/arguments",
         "`{}` is how no arguments are said",
     ),
-    // The same request in the form that is written: a list of items, tools before them, the newer of two names.
+    // The same request in the form of the writer: a list of items, tools before them, the newer of two names.
     (R, "*", "request/choice.json +/input*", "a text becomes a message"),
     (R, "*", "request/choice.json -/input", "a text becomes a message"),
     (R, "*", "request/choice.json +/safety_identifier", "the newer name of `user`"),
@@ -407,7 +408,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "request/codex.json -/input[]/content[]/*", "one text is a string, two are a list"),
     (R, A, "-/instructions", "what the system and developers say first is one list"),
     (R, A, "request/choice.json -/text/format/type", "JSON is asked for in words"),
-    // Groups of tools and tools that take plain text; an exchange puts them back.
+    // Tool groups and tools with plain text arguments; an exchange restores them.
     (R, "*", "/namespace", "the group stands before the name"),
     (R, "*", "[]/name", "the group stands before the name"),
     (R, "*", "request/full.json +/tools[]/*", "the group stands before the name"),
@@ -418,7 +419,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, "*", "+/output[]/type", "a plain text stands as a function's only member"),
     (R, A, "request/full.json -/tool_choice*", "the other tools are not offered"),
     (R, A, "request/full.json +/tool_choice", "a call cannot be demanded while the model thinks"),
-    // Thoughts: one text, and their state beside them.
+    // Reasoning: a single text with separate state.
     (R, "*", "-/input[]/type", "the tag of reasoning, which is lost"),
     (R, "*", "~/input[]/type", "reasoning is lost, and messages say what they are"),
     (R, "*", "[]/summary[]/text", "a summary is a thought like any other"),
@@ -437,11 +438,11 @@ const NOT_THE_SAME: &[Excuse] = &[
     ),
     (R, "*", "request/hosted.json -/input[]/status", "a result that failed begins with a mark"),
     (R, "*", "request/hosted.json +/input[]/call_id", "an older result has the id of its call as its own"),
-    // A picture in a tool result has no place there in Chat Completions.
+    // Chat Completions has no place for a picture in a tool result.
     (R, C, "request/hosted.json +/input[]/*", "it stands in a user message after the results"),
     (R, C, "request/media.json +/input[]/*", "it stands in a user message after the results"),
     (R, C, "request/media.json -/input[]/output[]/*", "it stands in a user message after the results"),
-    // Said in other words.
+    // Values with another spelling.
     (R, "*", "response/failed.json +/error/type", "an answer that failed becomes an error"),
     (R, A, "response/refusal.json +/output[]/*", "Anthropic declines in plain text"),
     (R, A, "response/refusal.json -/output[]/*", "Anthropic declines in plain text"),
@@ -490,7 +491,7 @@ const NOT_THE_SAME: &[Excuse] = &[
         "request/server-tools.json -/tool_choice/type",
         "what cannot be chosen by name is demanded, or left to the model",
     ),
-    // Gemini has other forms for the same.
+    // Gemini has other forms for the same values.
     (G, "*", "request/snake.json *", "members are written in the API's own spelling"),
     (
         G,
@@ -627,7 +628,7 @@ const NOT_THE_SAME: &[Excuse] = &[
     (R, G, "response/incomplete.json -/output[]/status", "a call that was cut off shows in its arguments"),
     (R, G, "response/refusal.json *", "Gemini declines in plain text, and says that a filter stopped it"),
     (R, G, "stream/refusal.sse *", "Gemini declines in plain text, and says that a filter stopped it"),
-    // What Gemini has no place for.
+    // Values that Gemini has no place for.
     (A, G, "request/full.json +/messages[]/content[]/*", "a system message between others is marked text"),
     (
         A,
@@ -757,7 +758,7 @@ fn events_come_in_order() {
     law.end();
 }
 
-/// Fixtures whose tool results answer calls of another file: dialect, end of the path, why.
+/// Fixtures whose tool results belong to calls of another file: dialect, end of the path, reason.
 const RESULTS_WITHOUT_CALLS: &[(&str, &str, &str)] =
     &[("anthropic", "request/orphans.json", "shows what becomes of a result without a call")];
 
@@ -772,7 +773,8 @@ fn any_chunking_gives_the_same_bytes_and_the_same_report() {
             if again != whole {
                 broken.push(format!("{case} -> {}: twice is not once", to.0.name));
             }
-            // Chunks are put together before anyone knows the target: all sizes to one, some to each of the others.
+            // Chunks are joined independently of the target: all sizes are tested with one target, some with each of
+            // the others.
             let sizes = [1, 2, 3, 7, 64, 333].into_iter().enumerate();
             let turn = number + case.bytes.len();
             let is_tried = |at: usize| full() || is_main(case, to) || (at + turn).is_multiple_of(3);
@@ -783,7 +785,7 @@ fn any_chunking_gives_the_same_bytes_and_the_same_report() {
                     broken.push(format!("{case} -> {} in chunks of {size}: {how}", to.0.name));
                 }
             }
-            // An empty chunk is no end of the input.
+            // An empty chunk is not the end of the input.
             let pieces = case.bytes.chunks(41).flat_map(|piece| [&[][..], piece]);
             if convert_pieces(case.way, to, pieces) != whole {
                 broken.push(format!("{case} -> {}: empty chunks change it", to.0.name));
@@ -809,8 +811,8 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
                     broken.push(format!("{case} -> {} {how}: {difference}", to.0.name));
                 }
             };
-            // Chunks that begin at each of their bytes in turn: every place is a cut in one of these runs, on the way to
-            // the main target and to one of the others.
+            // Chunks with every possible offset: every position is a cut in one of these runs, with the main target and
+            // with one other target.
             let is_tried = |offset: usize| full() || is_main(case, to) || offset % others.len() == number;
             for offset in (0..CHUNK).filter(|offset| is_tried(*offset)) {
                 let (first, rest) = case.bytes.split_at(offset.min(case.bytes.len()));
@@ -820,7 +822,7 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
                     &convert_pieces(case.way, to, pieces),
                 );
             }
-            // And alone, as far as time allows.
+            // Single cuts, as far as time allows.
             let budget = if is_main(case, to) && !case.is_derived() { SOME } else { FEW };
             for cut in places(case.bytes.len(), budget, number) {
                 let (a, b) = case.bytes.split_at(cut);
@@ -875,7 +877,7 @@ fn mutated_input_never_panics_and_still_adds_up() {
         for round in 0..rounds {
             let seed = number.wrapping_add(round) as u64;
             let bytes = mutate(&case.bytes, &mut Dice::new(seed));
-            // Each accident is another for the reader; each target sees some of them.
+            // Each mutation is different for the reader; each target is tested with some of them.
             let targets = targets(case).into_iter().enumerate();
             for (_, to) in targets.filter(|(number, _)| full() || (number + round).is_multiple_of(MUTATED)) {
                 let run = catch_unwind(AssertUnwindSafe(|| {
@@ -907,7 +909,7 @@ fn mutated_input_never_panics_and_still_adds_up() {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: if full() { 4096 } else { 256 },
-        // The same cases every time, unless the long form was asked for.
+        // Fixed cases, unless the long form is requested.
         rng_seed: if full() { RngSeed::Random } else { RngSeed::Fixed(1) },
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -932,14 +934,14 @@ proptest! {
     }
 }
 
-// ---- What the laws stand on ------------------------------------------------------------------------------------------
+// ---- Helpers and regressions -----------------------------------------------------------------------------------------
 
 #[test]
 fn a_stream_cut_off_before_it_said_anything_still_adds_up() {
     every_way(b"data: null\n\ndata: {\"choices\":[null]}", 1);
 }
 
-/// Converts between any two ways of the same kind.
+/// Converts between any two dialects and roles of the same kind.
 fn every_way(bytes: &[u8], size: usize) {
     for &dialect in interlingua::dialects::DIALECTS {
         for spec in dialect.roles.iter().filter(|spec| spec.read.is_some()) {
@@ -959,7 +961,7 @@ fn every_way(bytes: &[u8], size: usize) {
     }
 }
 
-/// Whatever it is, as a log it goes into a record and comes back, with no hole left open.
+/// Any input, read as a log, can be written to a record and restored, with no hole left unfilled.
 fn comes_back(bytes: &[u8]) {
     for &dialect in interlingua::dialects::DIALECTS {
         let way = (dialect, Role::Log);
@@ -975,28 +977,28 @@ fn comes_back(bytes: &[u8]) {
     }
 }
 
-/// How far apart the cuts are where every place is tried.
+/// The distance of cuts where every position is tested.
 const CHUNK: usize = 97;
 
-/// Every so many accidents are tried with a target.
+/// Each target is tested with one of this many mutations.
 const MUTATED: usize = 4;
 
-/// Bytes that one fixture may cost in one test, and with one target.
+/// The bytes that one fixture may convert in one test, and with one target.
 const SOME: usize = 16 << 20;
 const FEW: usize = 256 << 10;
 
-/// Places in a text of that length: all of them while they cost less than `budget`, else evenly spread, and others for
+/// Positions in a text of that length: all while they cost less than `budget`, else evenly spread, and different for
 /// each number.
 fn places(length: usize, budget: usize, number: usize) -> impl Iterator<Item = usize> {
     let step = if full() { 1 } else { (length * length).div_ceil(budget).max(1) };
-    // An even step would fall on the same side of every pair.
+    // An even step would hit the same byte of every two-byte pair.
     let step = if step == 1 { 1 } else { step | 1 };
-    // Seven has nothing in common with most steps.
+    // Seven has no common divisor with most steps.
     (number * 7 % step..=length).step_by(step)
 }
 
-/// Places where a source may stop. Within a line one is as good as another, so long ones are not tried at every byte; but
-/// all around each line's end, where a frame may be whole and not yet known to be.
+/// Positions where a source may stop. Positions within a line are equivalent, so long lines are not tested at every
+/// byte; but all positions around a line end are, where a frame may be complete without being recognised as complete.
 fn ends(case: &Case) -> Vec<usize> {
     let bytes = &case.bytes;
     if !is_asked(case) {
@@ -1033,8 +1035,8 @@ fn counts(report: &Report) -> String {
     format!("{leaves} leaves, {mapped} mapped, {kept} kept, {lost} lost")
 }
 
-/// Shows each leaf with the fixture as it is when that leaf has another value. Frames that do not stand in the source
-/// as they are (the head of a document cut into elements) are passed over.
+/// Passes each leaf and the fixture with that leaf changed. Frames that are not literally in the source (the head of a
+/// document cut into elements) are skipped.
 fn each_leaf(
     case: &Case,
     frames: &[support::watch::SeenFrame],
@@ -1043,7 +1045,7 @@ fn each_leaf(
     let mut from = 0;
     let mut number = 0usize;
     let all: usize = frames.iter().map(|frame| frame.leaves.len()).sum();
-    // What one fixture may cost.
+    // The cost limit of one fixture.
     let step = if full() { 1 } else { (all * case.bytes.len()).div_ceil(SOME) };
     for frame in frames {
         let text = frame.text.as_bytes();

@@ -1,5 +1,5 @@
-//! What logs share: a frame of any framing comes back byte for byte, an item of another agent becomes a frame, long logs
-//! take long only in proportion; and what the readers of logs tell beyond texts and calls.
+//! Shared behaviour of logs: a frame of any framing is restored byte for byte, an item of another agent becomes a
+//! frame, long logs take proportional time; and events of log readers beyond texts and calls.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ fn convert(from: (&Dialect, Role), to: (&Dialect, Role), bytes: &[u8]) -> (Strin
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// Hears every event.
+/// Collects all events.
 struct Listener(Arc<Mutex<Vec<Event<'static>>>>);
 
 impl Writer for Listener {
@@ -76,7 +76,8 @@ fn sessions(dialect: &str, log: &str) -> Vec<Session<'static>> {
     sessions.collect()
 }
 
-/// A log that is all messages, in any framing: 0 documents with a list, 1 those or lines, 2 one document, 3 lines.
+/// A log of messages only, in any framing: 0 documents with a list, 1 documents with a list or lines, 2 one document, 3
+/// lines.
 struct ThreadForm<const FRAMING: usize>;
 
 const PATH: &[&str] = &["thread", "messages"];
@@ -568,7 +569,7 @@ fn a_line_that_stands_twice_is_counted_once() {
         ),
     ];
     for (dialect, line) in lines {
-        // The same again, and one of another time.
+        // The same line again, and a line of another time.
         let later = line.replace("09:00:00", "09:00:01").replace("810001", "810002");
         let log = format!("{line}\n{line}\n{later}\n");
         let told = events(dialect, &log).into_iter().filter_map(|event| match event {

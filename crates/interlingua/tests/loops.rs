@@ -1,6 +1,7 @@
-//! The loop of an agent over every pair of wire dialects: a backend answers, the client gets the answer in its own dialect
-//! and sends it back with results, as a user of its SDK does, and the backend must get what it issued: state, ids, names,
-//! arguments, in its order. What cannot come back stands in [`LIMITS`] with its reason, and was reported.
+//! The agent loop over every pair of wire dialects. A backend responds, the client gets the response in its own dialect
+//! and returns it with results, as a user of its SDK does. The backend must get back the state, ids, names and
+//! arguments that it issued, in its order. Values that cannot be returned are listed in [`LIMITS`] with a reason, and
+//! must be reported.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
@@ -16,9 +17,9 @@ use sdk_user::{first_request, folded, next_request, said, stream_of};
 
 const WIRE: [&str; 6] = ["anthropic", "openai-chat", "openai-responses", "gemini", "kimi", "copilot"];
 
-/// What cannot come back.
+/// A value that cannot be returned.
 struct Limit {
-    /// `*` stands for any.
+    /// `*` matches any client.
     client: &'static str,
     backend: &'static str,
     case: &'static str,
@@ -60,7 +61,7 @@ const LIMITS: &[Limit] = &[
     limit("*", "gemini", "calls without ids", "everybody else has ids, and the API takes them", NEW_ID),
 ];
 
-/// An answer that a backend gives.
+/// A response of a backend.
 struct Case {
     backend: &'static str,
     name: &'static str,
@@ -343,7 +344,7 @@ fn every_backend_gets_back_what_it_issued_through_every_client() {
                 });
                 let told = limit.and_then(|limit| LIMITS.get(limit)).map(|limit| limit.told);
                 match (outcome, limit) {
-                    // A limit may hold for only one of the two.
+                    // A limit may apply only to whole responses or only to streams.
                     (Ok(()), _) => {}
                     (Err(mismatch), Some(limit)) if told.is_some_and(|told| mismatch.tells(told)) => {
                         used.insert(limit);
@@ -398,7 +399,7 @@ fn run(client: &'static str, case: &Case, streamed: bool) -> Result<(), Box<Mism
     let asked = exchange().request(next.to_string().as_bytes(), &mut out).unwrap();
     let sent: Value = serde_json::from_slice(&out).unwrap();
     assert!(told.report.adds_up() && asked.report.adds_up());
-    // Whoever asks the backend itself sends this.
+    // The request that a client of the backend itself sends.
     let own = next_request(case.backend, &first_request(case.backend, case.model, streamed), &case.body);
     let (sent, own) = (said(case.backend, &sent), said(case.backend, &own));
     if sent == own {
@@ -420,7 +421,7 @@ fn summary(report: &Report) -> String {
     format!("notes {:?}, lost {lost:?}", report.notes)
 }
 
-/// A message of Copilot has one string for state; what was packed into it comes back only while it fits the text.
+/// A message of Copilot has one string for state; the state packed into it is restored only while it fits the text.
 #[test]
 fn thoughts_packed_for_copilot_come_back_where_they_stood() {
     let turn = |text: &str, state: &str| {
@@ -447,7 +448,7 @@ fn thoughts_packed_for_copilot_come_back_where_they_stood() {
         {"type": "redacted_thinking", "data": "r3=="}
     ]);
     assert_eq!(content, expected);
-    // The client changed the text, or the list is broken: no signature is put to a text that it does not sign.
+    // The client changed the text, or the list is broken: no signature is attached to a text that it does not sign.
     let broken = [
         "interlingua-thoughts:0,0,5,signature,anthropic",
         "interlingua-thoughts:0,0,x",

@@ -1,5 +1,5 @@
-//! A test of the tests: dialects with one thing wrong, each of which a law must notice. Each mutant names the law that is
-//! expected to catch it; what the laws say of the real dialect does not count.
+//! A test of the tests: dialects with a deliberate mistake, each of which a law must detect. Each mutant names the
+//! expected law; findings that the real dialect has as well do not count.
 
 #![allow(missing_docs, reason = "not published")]
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
@@ -24,7 +24,7 @@ use support::tamper::{WRITER, writer_law};
 use support::there_and_back::{BACK, there_and_back_law};
 use support::{Case, Sample, Way, can_read, convert, fixtures};
 
-// ---- Writers that drop something -------------------------------------------------------------------------------------
+// ---- Writers that drop a value ---------------------------------------------------------------------------------------
 
 struct DropsResults;
 
@@ -91,8 +91,8 @@ impl Mutation for RecordDropsState {
     }
 }
 
-/// The record writer rebuilds each line. A line whose state is missing from the entry is kept whole, so the leaf law has
-/// nothing to find, and the table law and the counter do.
+/// The record writer verifies that each line can be rebuilt. A line whose state is missing from the entry is kept
+/// whole, so the leaf law finds nothing, but the table law and the counter do.
 #[test]
 fn a_record_writer_that_drops_state_keeps_the_lines_whole() {
     let way = mutant_writer::<RecordDropsState>();
@@ -142,7 +142,7 @@ fn a_writer_that_drops_a_permission_is_caught() {
     );
 }
 
-// ---- Writers that say something else ---------------------------------------------------------------------------------
+// ---- Writers that change a value -------------------------------------------------------------------------------------
 
 struct WrongStop;
 
@@ -267,7 +267,7 @@ fn a_text_attributed_to_the_wrong_author_is_caught() {
     caught("claude-code", "2026-11/tools.jsonl", mutant_writer::<WrongAuthor<true>>(), &[SAID]);
 }
 
-// ---- Readers and tables that lie -------------------------------------------------------------------------------------
+// ---- Readers and tables with false claims ----------------------------------------------------------------------------
 
 #[test]
 fn a_reader_that_claims_and_forgets_is_caught() {
@@ -300,9 +300,9 @@ fn a_table_that_denies_what_is_written_is_caught() {
     caught("codex", "2026-11/functions.jsonl", way, &[WRITER, CANARY]);
 }
 
-// ---- How a mutant is tried -------------------------------------------------------------------------------------------
+// ---- Running a mutant ------------------------------------------------------------------------------------------------
 
-/// Tries the mutant on a fixture: each of these laws must find something that it does not find in the real dialect.
+/// Runs the mutant on a fixture: each of these laws must find a breach that the real dialect does not have.
 fn caught(dialect: &str, name: &str, mutant: Way, laws: &[&'static str]) {
     caught_on(&case(dialect, name), mutant, laws);
 }
@@ -315,12 +315,12 @@ fn caught_on(case: &Case, mutant: Way, laws: &[&'static str]) {
     }
 }
 
-/// The laws that found something new.
+/// The laws with a new breach.
 fn new_laws(before: &[Breach], after: &[Breach]) -> BTreeSet<&'static str> {
     after.iter().filter(|breach| !before.contains(breach)).map(|breach| breach.law).collect()
 }
 
-/// What all laws find in one conversion.
+/// The breaches of all laws in one conversion.
 fn breaches(case: &Case, to: Way) -> Vec<Breach> {
     let source = Source::of(case);
     let words = Words::of(std::slice::from_ref(&source));

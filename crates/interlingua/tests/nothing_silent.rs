@@ -1,6 +1,6 @@
-//! Nothing is lost silently between the wire dialects: documents with every member the APIs document are changed in one
-//! place at a time, and each change must show, in what is written or in the report. Adding up alone would not notice a
-//! value that a reader takes and a writer forgets.
+//! No silent loss between the wire dialects: documents with every documented member of the APIs are changed in one
+//! place at a time, and each change must be visible in the output or in the report. The sum of the counts alone would
+//! not detect a value that a reader takes and a writer omits.
 
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "a test reads what it wrote itself")]
@@ -14,9 +14,10 @@ const A: &str = "anthropic";
 const C: &str = "openai-chat";
 const G: &str = "gemini";
 
-/// Leaves that may be left out without anyone seeing it; to change one still shows. Paths from the root, or how they end.
+/// Leaves that may be omitted without a visible effect; a change of their value is still visible. Paths from the root,
+/// or ends of paths.
 const IMPLIED: &[&str] = &[
-    // What a document, a message or an entry is, where nothing else could stand.
+    // Type tags with only one possible value at their place.
     "/object",
     "/type",
     "/role",
@@ -24,7 +25,7 @@ const IMPLIED: &[&str] = &[
     "/choices/0/index",
     "/tools/0/type",
     "tool_calls/*/type",
-    // Sums and their parts, and places in a list.
+    // Sums and their parts, and indexes in a list.
     "usage/total_tokens",
     "usage/cache_creation_input_tokens",
     "usage/cache_creation/ephemeral_5m_input_tokens",
@@ -36,7 +37,7 @@ const IMPLIED: &[&str] = &[
     "groundingSupports/*/segment/text",
     "groundingSupports/*/segment/partIndex",
     "/systemInstruction/role",
-    // The HTTP status beside it says the same.
+    // The HTTP status is the same value.
     "/error/status",
     "/contents/*/role",
     // A document in base64 is a PDF, unless it has another type.
@@ -44,7 +45,7 @@ const IMPLIED: &[&str] = &[
     "/generationConfig/responseMimeType",
 ];
 
-/// The same for the documents of a stream: each chunk repeats what the first said, and an event says what it holds twice.
+/// The same for the documents of a stream: each chunk repeats members of the first, and an event names its type twice.
 const REPEATED: &[&str] = &[
     "*/object",
     "*/id",
@@ -484,14 +485,14 @@ fn chat_streams() {
     check(C, A, Role::Stream, &stream);
 }
 
-/// Another value of any leaf gives another output or another report, and so does none, but for those in [`IMPLIED`] and [`REPEATED`].
+/// A changed or removed leaf changes the output or the report, except the leaves in [`IMPLIED`] and [`REPEATED`].
 fn check(from: &str, to: &str, role: Role, document: &Value) {
     let plain = convert(from, to, role, document);
     let mut silent = Vec::new();
     for path in leaves(document) {
         let (mut changed, mut without) = (document.clone(), document.clone());
         let leaf = changed.pointer_mut(&path).unwrap();
-        // An empty text says what no text says.
+        // An empty text is equivalent to no text.
         let empty = leaf == "";
         *leaf = another(leaf);
         remove(&mut without, &path);
@@ -505,7 +506,7 @@ fn check(from: &str, to: &str, role: Role, document: &Value) {
     assert_eq!(silent, [""; 0], "{from} to {to}: a change here shows nowhere\n{}", plain.0);
 }
 
-/// What is written, and what the report says about it.
+/// The output, and the report as text.
 fn convert(from: &str, to: &str, role: Role, document: &Value) -> (String, String) {
     let mut out = Vec::new();
     let ends = (Dialect::named(from).unwrap(), Dialect::named(to).unwrap());
@@ -517,7 +518,7 @@ fn convert(from: &str, to: &str, role: Role, document: &Value) -> (String, Strin
     (String::from_utf8(out).unwrap(), format!("{lost_paths:?} {notes:?} {problems:?}"))
 }
 
-/// The document, or the list of them as a stream.
+/// The document, or the list of documents as a stream.
 fn text(dialect: &str, role: Role, document: &Value) -> String {
     if role != Role::Stream {
         return document.to_string();
@@ -527,7 +528,7 @@ fn text(dialect: &str, role: Role, document: &Value) -> String {
     chunks.chain([end.to_owned()]).collect()
 }
 
-/// A value of the same kind and, in the report, another length.
+/// A value of the same type with a different length, so that the report differs.
 fn another(leaf: &Value) -> Value {
     match leaf {
         Value::String(text) => json!(format!("{text}Z")),
@@ -548,7 +549,7 @@ fn leaves(value: &Value) -> Vec<String> {
         Value::Array(list) if !list.is_empty() => {
             list.iter().enumerate().flat_map(|(place, value)| under(place.to_string(), value)).collect()
         }
-        // Nothing is said by these, so nothing can be lost.
+        // Empty values cannot be lost.
         Value::Null | Value::Array(_) | Value::Object(_) => Vec::new(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![String::new()],
     }

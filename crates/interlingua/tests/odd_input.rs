@@ -1,5 +1,5 @@
-//! What servers say that their types do not: detected without being told, read as what it is, and never taken for success
-//! if it broke off.
+//! Server output outside the published types: detected without flags, read correctly, and never taken for success if it
+//! broke off.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const WIRE: [&str; 6] = ["anthropic", "openai-chat", "openai-responses", "gemini", "kimi", "copilot"];
 
-/// What the body becomes in each of the other dialects.
+/// The translation of a body to each of the other dialects.
 fn everywhere(from: &str, role: Role, body: &str) -> Vec<(&'static str, String)> {
     let source = Dialect::named(from).unwrap();
     let others = WIRE.into_iter().filter(|to| *to != from);
@@ -65,7 +65,7 @@ fn errors_of_servers_that_have_their_own_form_are_detected_and_keep_their_messag
     ] {
         let body = body.to_string();
         assert_eq!(detected(&body), Some(("openai-chat", Role::Response)), "{body}");
-        // Whoever was asked, the message arrives.
+        // The message arrives with either dialect as the source.
         for from in ["openai-chat", "openai-responses"] {
             for (to, out) in everywhere(from, Role::Response, &body) {
                 let out: Value = serde_json::from_str(&out).unwrap();

@@ -1,4 +1,4 @@
-//! OpenCode's sessions: what a document is, who speaks, what comes back, what another agent's session becomes.
+//! OpenCode's sessions: documents, authors, restored logs, and sessions of other agents written as exports.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -32,7 +32,7 @@ fn documents(text: &str) -> Vec<Value> {
     Deserializer::from_str(text).into_iter().map(|doc| doc.expect("a document")).collect()
 }
 
-/// The records of a log, after proving that the log comes back from them.
+/// The records of a log, after asserting that they restore the log.
 fn records(log: &str) -> Vec<Value> {
     let (records, report) = convert("opencode", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -41,7 +41,7 @@ fn records(log: &str) -> Vec<Value> {
     documents(&records)
 }
 
-/// All entries, each without what was kept of its document.
+/// All entries, without the kept lines.
 fn entries(log: &str) -> Vec<Value> {
     let mut entries = Vec::new();
     for mut record in records(log) {
@@ -75,7 +75,7 @@ fn each_session_of_a_file_is_a_record_of_its_own() {
             json!(["ses_3b7c76cceffemmR6GNCgYtVBVX", place("/proj/blog"), "The picture"]),
         ]
     );
-    // The second project's document begins the second session, although it does not name it.
+    // The second project's document begins the second session, although it does not name that session.
     assert_eq!(records[1]["session"]["entries"][0]["event-type"], "project");
     assert_eq!(records[1]["session"]["vendor-ext"]["data"]["parent"], "ses_3b7c8b357ffe7WSI65hIZWAtTJ");
 }
@@ -104,7 +104,7 @@ fn a_message_that_contradicts_its_parts_is_a_problem() {
     let problems = |log: &str| convert("opencode", "record", log).1.problems.len();
     assert_eq!(problems(&format!("{}\n{message}\n", part("text"))), 1);
     assert_eq!(problems(&format!("{}\n{message}\n", part("step-start"))), 0);
-    // If the message comes first, it tells.
+    // If the message comes first, it determines the author.
     let log = format!("{message}\n{}\n", part("text"));
     assert_eq!(problems(&log), 0);
     assert_eq!(entries(&log)[1]["type"], "assistant");
@@ -122,7 +122,7 @@ fn usage_stands_on_the_message_once_with_reasoning_in_the_output() {
     );
     let stop = json!({"class": "tool_use", "raw": "tool-calls"});
     assert_eq!((&usage["cost"], &usage["response"]["stop"]), (&json!(0.0142), &stop));
-    // What a run prints has no messages: there its steps tell.
+    // The output of a run has no messages: its steps hold the usage.
     let sum = |entries: &[Value]| -> u64 {
         entries.iter().filter_map(|entry| entry["token-usage"]["total"].as_u64()).sum()
     };
@@ -177,7 +177,7 @@ fn words_of_the_program_are_told_from_those_of_the_person() {
     assert!(harness[0]["content"].as_str().is_some_and(|text| text.starts_with("Called the Read tool")));
     assert_eq!(with_id(&entries, "msg_1de3f5d0007Msg")["origin"], "harness");
     assert_eq!(with_id(&entries, "msg_1de3f5d0006Msg")["origin"], "summary");
-    // In the session of a subagent another agent asks.
+    // In the session of a subagent, another agent wrote the prompt.
     assert_eq!(with_id(&self::entries(TWO), "msg_two11")["origin"], "agent");
 }
 
@@ -356,7 +356,7 @@ fn no_time_is_later_than_now() {
 #[test]
 fn several_sessions_become_several_exports() {
     let (records, _) = convert("opencode", "record", TWO);
-    // As if another agent had made them: nothing was kept.
+    // Records without kept lines, as if another agent had made them.
     let foreign: String = documents(&records)
         .into_iter()
         .map(|mut record| {

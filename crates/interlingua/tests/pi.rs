@@ -1,4 +1,4 @@
-//! Pi's session logs: what a line is, what comes back, what another agent's session becomes.
+//! Pi's session logs: lines, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -17,7 +17,7 @@ fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// The entries of a log's record, after proving that the log comes back from it.
+/// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
     let (record, report) = convert("pi", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -100,7 +100,7 @@ fn a_session_of_claude_code_becomes_a_tree() {
     assert_eq!(said["content"][0]["thinkingSignature"], "c2ln");
     assert_eq!((&lines[4]["id"], &lines[4]["message"]["isError"]), (&"u3".into(), &true.into()));
     assert_eq!(lines[3]["message"]["toolName"], "Read");
-    // A `compaction` line would hide from Pi all that stands before it.
+    // A `compaction` line would hide all earlier lines from Pi.
     assert_eq!(lines[5]["message"]["content"][0]["text"], "So far.");
     assert_eq!(report.lost_paths.iter().filter(|lost| lost.path.contains("content")).count(), 0);
 }
@@ -151,12 +151,12 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
             vec!["last"]
         ]
     );
-    // Pi adds up the usage of every answer, and stops at one that has none.
+    // Pi adds up the usage of every response, and fails at a response without usage.
     let answers: Vec<&Value> = lines.iter().filter(|line| line["message"]["role"] == "assistant").collect();
     assert!(answers.iter().all(|line| line["message"]["usage"]["totalTokens"] == 0), "{out}");
     let (again, _) = convert("pi", "record", &out);
     assert!(!again.contains("token-usage"), "nobody counted: {again}");
-    // Read again, and in a log that has no messages around them, all are there in the order they were said.
+    // Read again, and in a log without messages around them, all items are present in their original order.
     let (back, _) = convert("pi", "codex", &out);
     let order: Vec<&str> =
         ["first", "\"a\"", "\"b\"", "between", "\"c\"", "of b", "of a", "of c", "last"].into();

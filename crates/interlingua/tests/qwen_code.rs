@@ -1,4 +1,4 @@
-//! Qwen Code's session logs: who spoke, what is counted once, what another agent's session becomes.
+//! Qwen Code's session logs: authors, repeated usage, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 #![allow(missing_docs, reason = "not published")]
 
@@ -19,7 +19,7 @@ fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
     (String::from_utf8(out).expect("text"), report)
 }
 
-/// The entries of a log's record, after proving that the log comes back from it.
+/// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
     let (record, report) = convert("qwen-code", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
@@ -98,7 +98,7 @@ fn telemetry_counts_nothing_and_tells_how_long_a_call_took() {
     let entries = entries(&log(&lines));
     let used: Vec<_> = entries.iter().filter_map(|entry| entry["token-usage"].as_object()).collect();
     assert_eq!(used.len(), 1, "{entries:?}");
-    // Here the total says that what was thought is part of the output.
+    // Here the total shows that the reasoning is part of the output.
     assert_eq!([&used[0]["input"], &used[0]["output"], &used[0]["reasoning"]], [1000, 50, 20]);
     assert_eq!(used[0]["response-id"], "r1");
     let result = &entries[3];

@@ -1,4 +1,4 @@
-//! Records: whatever a source says stands in its record in the record's own terms, and is read back from there.
+//! Records: the values of a source are in its record as members of the record, and are read back from there.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 mod support;
@@ -21,10 +21,10 @@ fn said(way: Way, bytes: &[u8]) -> Transcript {
     said
 }
 
-/// Part numbers are counted anew, and arguments are a value however the source wrote them.
+/// Part numbers are reassigned, and arguments are a JSON value however the source wrote them.
 fn as_read(item: &mut Item) {
     let mut next = 0;
-    // A stream says state empty before it says it.
+    // A stream emits an empty state before the real state.
     let has_state = |content: &Content| matches!(content, Content::Part(_, Part::Opaque(state)) if !state.value.is_empty());
     if item.content.iter().any(has_state) {
         item.content
@@ -44,7 +44,7 @@ fn as_read(item: &mut Item) {
     }
 }
 
-/// The record of a source, after proving that it is sound.
+/// The record of a source, after asserting that the record is sound.
 fn record_of(way: Way, bytes: &[u8]) -> Vec<u8> {
     let out = convert(way, record(), bytes);
     assert_eq!(out.report.lost, 0, "lost on the way to a record: {:?}", out.report.lost_paths);
@@ -55,7 +55,7 @@ fn record_of(way: Way, bytes: &[u8]) -> Vec<u8> {
     out.bytes
 }
 
-/// An item without a time of its own happened when the source's clock said.
+/// An item without a time gets the time of the source's clock.
 fn stamped_by_the_clock(before: &[Item], after: &mut [Item]) {
     for (before, after) in before.iter().zip(after) {
         if before.circumstances.time.is_none() {
@@ -122,15 +122,15 @@ fn every_hole_has_its_value_in_the_record() {
             else {
                 continue;
             };
-            // An address that is the media itself has its type apart, and a tool's failure is a flag; a word for a class
-            // of errors becomes ours.
+            // The media type of a data URL is a separate member, a tool's failure is a flag, and an error class becomes
+            // our word.
             let value = value.trim_matches(['"', '\\']);
             let value = value.split_once(";base64,").map_or(value, |(_, data)| data);
             let value = value.strip_prefix("[tool error]\u{2063} ").unwrap_or(value);
             if value.ends_with("_error") && text.contains(r#""event-type":"error""#) {
                 continue;
             }
-            // Arguments come as text, and are a value.
+            // Arguments in text form are stored as a value.
             let spelled = [value.to_owned(), value.replace("\\\"", "\"").replace("\\\\", "\\")];
             law.holds(spelled.iter().any(|value| text.contains(value)), || format!("{case}: {value}"));
         }
@@ -231,7 +231,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     assert_eq!(after.permissions, before.permissions);
     assert_eq!(after.questions, before.questions);
     assert_eq!(after.end, before.end);
-    // The universal events say it all, so equal is not equally empty.
+    // The universal events hold all values, so the comparison is not between empty values.
     assert_eq!(after.errors[0].status, Some(529));
     assert_eq!(after.permissions[0].answer, Some(Decision::Reject(Some(Str::escaped("no")))));
     assert_eq!(after.questions[0].answers, Some(vec![vec![Str::escaped("a")]]));
@@ -240,7 +240,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     let turn = after.turns.iter().find(|turn| turn.cost.is_some()).expect("a turn with a cost");
     assert_eq!(turn.stop.as_ref().map(|stop| stop.class), Some(StopClass::Sequence));
     assert_eq!(turn.usage.and_then(|usage| usage.cache_write_long), Some(1));
-    // And they come out again as what they were.
+    // The values are converted back to the original events.
     let again = convert(record(), way, &bytes).bytes;
     let again = said(way, &again);
     assert_eq!(
@@ -249,7 +249,7 @@ fn errors_permissions_questions_turns_and_the_end_are_entries_and_come_back() {
     );
 }
 
-/// Items of a source in universal events: the parts come in pieces, in this order.
+/// An item in universal events: its parts grow by deltas, in this order.
 fn pieces(kind: &str, role: &str, pieces: &[(u32, &str)], within: Option<(usize, &str)>) -> String {
     let item = |status: &str| {
         format!(
@@ -288,13 +288,14 @@ fn texts(item: &Item) -> Vec<String> {
         .collect()
 }
 
-/// Pieces of text by part, and where among them an item within stands.
+/// Deltas of text by part, and the position of a nested item among them.
 type Order<'a> = (&'a [(u32, &'a str)], Option<(usize, &'a str)>);
 
 #[test]
 fn content_in_any_order_arrives_with_its_author() {
     let way = named("universal", Role::Live);
-    // Two parts one after the other; after a child; more of the first after the second; more of the first after a child.
+    // Two parts in sequence; a part after a child; the first part continued after the second; the first part continued
+    // after a child.
     let orders: [Order<'_>; 4] = [
         (&[(0, "a"), (1, "b"), (2, "c")], None),
         (&[(0, "a"), (1, "b")], Some((1, "{}"))),
@@ -353,7 +354,7 @@ fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
             let data = format!(
                 r#"{{"item":{{"item_id":"i1","native_item_id":null,"parent_id":null,"kind":"status","role":"system","status":"completed","content":[{{"type":"status","label":"{name}"{detail}}}]}}}}"#
             );
-            // These two labels mean something to universal events.
+            // The label `usage` has a meaning of its own in universal events.
             if name == "usage" {
                 continue;
             }
@@ -366,7 +367,7 @@ fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
             let text = String::from_utf8_lossy(&bytes);
             assert_eq!(what(&after), what(&before), "{text}");
             assert!(after.errors.is_empty() && after.requests.is_empty());
-            // Said only where it makes a difference.
+            // The flag is written only where it makes a difference.
             let is_author = matches!(name, "system" | "developer");
             let is_needed = name == "unknown" || is_author && !detail.is_empty();
             assert_eq!(text.contains(r#""notice":true"#), is_needed, "{text}");
@@ -376,7 +377,7 @@ fn a_notice_is_never_taken_for_an_event_or_a_message_of_the_same_name() {
 
 #[test]
 fn state_of_any_issuer_on_any_item_comes_back() {
-    // A chat stream of another provider signs its calls and hides its reasoning.
+    // A chat stream of another provider signs its calls and encrypts its reasoning.
     let way = named("openai-chat", Role::Response);
     let details = |entries: &str| {
         format!(
@@ -422,7 +423,7 @@ fn lines_that_cannot_be_read_are_one_entry_and_come_back() {
         "{text}"
     );
     assert_eq!(String::from_utf8(convert(record(), way, &bytes).bytes).expect("text"), log);
-    // What is nothing but empty lines is not much longer as a record.
+    // A log of empty lines does not become a much longer record.
     let log = format!("{line}\n{}{line}\n", "\n".repeat(100_000));
     let bytes = convert(way, record(), log.as_bytes()).bytes;
     assert!(bytes.len() < 2 * log.len() + 2_000, "{} of {}", bytes.len(), log.len());
@@ -465,7 +466,7 @@ fn thousands_of_open_items_wait_in_order() {
     // Side by side, and within one message.
     for parent in ["null", r#""m""#] {
         let started = (0..count).map(|number| ("item.started", item(number, "in_progress", parent)));
-        // The last to begin is the first to end.
+        // The last item to start is the first to end.
         let completed = (0..count).rev().map(|number| ("item.completed", item(number, "completed", parent)));
         let mut events = vec![("item.started", message("in_progress"))];
         events.extend(started.chain(completed));

@@ -1,4 +1,4 @@
-//! Call ids in records: each call has one, an id that the source does not have is marked, and a result has that of its call.
+//! Call ids in records: each call has an id, a generated id is marked, and a result has the id of its call.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 mod support;
@@ -14,7 +14,7 @@ fn log(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)
 }
 
-/// A call or a result of a record: its type, its tool, its call id, and whether that is marked as ours.
+/// A call or a result of a record: its type, its tool, its call id, and whether the id is marked as synthetic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Link {
     kind: String,
@@ -23,7 +23,7 @@ struct Link {
     is_marked: bool,
 }
 
-/// The calls and results of each record in the output, in their order.
+/// The calls and results of each record in the output, in order.
 fn links(records: &[u8]) -> Vec<Vec<Link>> {
     let records = serde_json::Deserializer::from_slice(records).into_iter::<Value>();
     records
@@ -59,7 +59,7 @@ fn profiles() -> [Way; 2] {
 fn every_call_has_an_id_and_every_id_of_ours_is_marked() {
     let mut law =
         Law::new("calls of a record have ids; those of ours are marked, unique, and lead to a call");
-    // Readers of API bodies make up ids themselves.
+    // Readers of API bodies generate ids themselves.
     for case in fixtures().iter().filter(|case| case.way.0.plane == Plane::Log) {
         let source = String::from_utf8_lossy(&case.bytes).into_owned();
         for to in profiles() {
@@ -160,7 +160,7 @@ fn results_of_gemini_find_their_call_by_the_name_of_the_tool() {
         ("tool-result", two, true),
         ("tool-result", one, true),
         ("tool-result", three, true),
-        // No call is left for it.
+        // No call is left for this result.
         ("tool-result", None, false),
     ];
     assert_eq!(found, expected(&links));
@@ -192,7 +192,7 @@ fn calls_of_codex_in_the_form_of_the_api_get_ids() {
         meta.to_owned(),
         codex(&call("")),
         codex(&result("")),
-        // The only call that waits has an id.
+        // The only pending call has an id.
         codex(&call(r#","call_id":"c1""#)),
         codex(&result("")),
         codex(&call(r#","call_id":"c2""#)),

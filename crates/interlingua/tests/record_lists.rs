@@ -1,4 +1,4 @@
-//! Messages that are a bare JSON list: each is an entry of its session, however the list is laid out.
+//! Messages in a bare JSON list: each is an entry of its session, whatever the layout of the list.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 mod support;
@@ -13,7 +13,7 @@ fn log(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)
 }
 
-/// The entries that hold a message, after proving that the record is sound and the log comes back.
+/// The entries with a message, after asserting that the record is sound and restores the log.
 fn entries(way: Way, text: &str) -> Vec<Value> {
     let out = convert(way, record(), text.as_bytes());
     assert_eq!((out.report.lost, out.report.verbatim), (0, 0), "{:?}", out.report.lost_paths);
@@ -34,7 +34,7 @@ fn entries(way: Way, text: &str) -> Vec<Value> {
     entries.into_iter().filter(|entry| entry["event-type"] != "line").collect()
 }
 
-/// An entry without the line that it was made from.
+/// An entry without its kept line.
 fn told(entries: Vec<Value>) -> Vec<Value> {
     let without_line = |mut entry: Value| {
         entry.as_object_mut().expect("a map").remove("vendor-ext");
@@ -77,7 +77,7 @@ fn listed() -> Vec<Value> {
     ]
 }
 
-/// A list as programs lay it out.
+/// Common layouts of a list.
 fn layouts(messages: &[Value]) -> Vec<String> {
     let list = Value::Array(messages.to_vec());
     let lines: Vec<String> = messages.iter().map(Value::to_string).collect();

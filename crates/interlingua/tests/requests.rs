@@ -1,4 +1,4 @@
-//! What servers refuse is repaired in a request or given up aloud, whatever dialect it came from.
+//! Values that servers reject are repaired in a request or reported as lost, whatever the source dialect.
 
 #![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test stops at the first surprise")]
 
@@ -62,7 +62,7 @@ fn p58_a_model_that_does_not_go_on_with_an_answer_is_asked_to() {
     let (out, report) = convert(C, A, &request("claude-opus-5-5"));
     assert_eq!(out["messages"][2], json!({"role": "user", "content": "Continue."}));
     assert!(noted(&report, "does not go on"));
-    // Where it does, the API wants no space at the end.
+    // With prefill support, the API still rejects trailing whitespace.
     let (out, report) = convert(C, A, &request("claude-3-5-haiku"));
     assert_eq!(out["messages"][1], json!({"role": "assistant", "content": "So"}));
     assert!(noted(&report, "space at the end") && out["messages"].as_array().unwrap().len() == 2);
@@ -121,7 +121,8 @@ fn schemas_that_the_target_refuses_are_rewritten_and_noted() {
             "tools": [{"name": "tide", "input_schema": schema, "strict": strict}]})
     };
     let sent = |out: &Value| out["tools"][0]["function"]["parameters"].clone();
-    // A choice at the root: one object with the properties of all, of which those that each requires are required.
+    // A choice at the root becomes one object with all properties, of which the common required properties are
+    // required.
     let choice = json!({"description": "d", "anyOf": [
         {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a", "b"]},
         {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}]});
@@ -137,7 +138,7 @@ fn schemas_that_the_target_refuses_are_rewritten_and_noted() {
     let (out, report) = convert(A, C, &offer(json!({"type": "string"}), false));
     assert_eq!(sent(&out), json!({"type": "object", "properties": {}}));
     assert!(lost(&report, "/tools[]/input_schema", Reason::Refused), "{:?}", report.lost_paths);
-    // A property may be called like a keyword.
+    // A property may have the name of a keyword.
     let odd = json!({"type": "object", "properties": {"anyOf": {"type": "string"}, "required": {"type": "string"}}});
     let (out, _) = convert(A, C, &offer(odd.clone(), false));
     assert_eq!(sent(&out), odd);
@@ -246,7 +247,7 @@ fn p15_p16_thinking_is_asked_for_in_the_form_that_the_model_takes() {
         json!({"model": model, "reasoning_effort": thinking, "max_completion_tokens": 40000,
         "messages": [{"role": "user", "content": "x"}], "tool_choice": "required", "tools": [{"type": "function", "function": {"name": "look"}}]})
     };
-    // An effort is a budget where there are only budgets; neither goes with a call that is demanded.
+    // An effort becomes a budget where only budgets are supported; neither is compatible with a required call.
     let (out, report) = convert(C, A, &request("claude-sonnet-4-5", json!("medium")));
     assert_eq!(out["thinking"], json!({"type": "enabled", "budget_tokens": 8192}));
     assert_eq!(out["tool_choice"], json!({"type": "auto"}));
@@ -258,7 +259,7 @@ fn p15_p16_thinking_is_asked_for_in_the_form_that_the_model_takes() {
         (&out["thinking"], &out["tool_choice"]),
         (&json!({"type": "disabled"}), &json!({"type": "any"}))
     );
-    // A budget is an effort where there are only efforts.
+    // A budget becomes an effort where only efforts are supported.
     let budget = json!({"model": "m", "max_tokens": 40000, "thinking": {"type": "enabled", "budget_tokens": 20000}, "messages": [{"role": "user", "content": "x"}]});
     let (out, report) = convert(A, C, &budget);
     assert_eq!(out["reasoning_effort"], "high");
@@ -459,7 +460,7 @@ fn p33_p34_ids_of_odd_letters_are_given_back_as_they_were_issued() {
     let next = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"},
         {"role": "assistant", "content": got["content"]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": "done"}]}]});
-    // Another process, which knows nothing but the request.
+    // Another process, which has only the request.
     let (sent, _) = convert(A, "kimi", &next);
     assert_eq!(
         (&sent["messages"][1]["tool_calls"][0]["id"], &sent["messages"][2]["tool_call_id"]),
@@ -474,12 +475,12 @@ fn a_server_that_is_named_is_obeyed_between_two_of_one_dialect_too() {
     let (out, report) = convert_for(C, C, Some("deepseek"), &request);
     assert!(out.get("seed").is_none() && lost(&report, "/seed", Reason::Refused), "{out}");
     assert_eq!(out["temperature"], 0.5);
-    // Without one every byte passes.
+    // Without a backend every byte is copied.
     let (out, report) = convert(C, C, &request);
     assert_eq!((out, report.read), (request, 0));
 }
 
-/// What the system and developers say, first, in the middle and last.
+/// System and developer messages at the start, in the middle and at the end.
 fn instructed() -> Value {
     ask(json!([
         {"role": "system", "content": "Be brief."}, {"role": "developer", "content": "Metres."},
@@ -537,18 +538,18 @@ fn p56_a_system_message_stands_where_the_server_takes_it() {
     let of = |reason| {
         report.lost_paths.iter().find(|row| row.path == "/messages[]/role" && row.reason == Some(reason))
     };
-    // Each role is given up once: two of developers, two of the system.
+    // Each role is reported once: two developer messages, two system messages.
     assert_eq!(
         (of(Reason::Narrowed).unwrap().count, of(Reason::Refused).unwrap().count),
         (2, 2),
         "{report:?}"
     );
     assert!(of(Reason::Merged).is_none(), "{report:?}");
-    // Another model of the same server takes them anywhere.
+    // Another model of the same server accepts system messages anywhere.
     request["model"] = json!("mistral");
     let (out, _) = convert_for(C, C, Some("vllm"), &request);
     assert_eq!(told(&out).iter().filter(|(role, _)| role == "system").count(), 5);
-    // Mistral takes them after the user.
+    // Mistral accepts system messages after the user.
     let (out, _) = convert_for(C, C, Some("mistral"), &request);
     let roles: Vec<String> = told(&out).into_iter().map(|(role, _)| role).collect();
     assert_eq!(roles, ["system", "system", "user", "system", "assistant", "user", "user", "system"]);
@@ -619,7 +620,7 @@ fn a_developer_in_the_middle_costs_nobody_else_his_name() {
     let (out, report) = convert(C, "gemini", &instructed());
     assert!(out.to_string().contains("Now feet."));
     let row = report.lost_paths.iter().find(|row| row.reason == Some(Reason::Narrowed)).unwrap();
-    // Two developers, and the system twice in the middle.
+    // Two developer messages, and two system messages in the middle.
     assert_eq!((row.path.as_str(), row.count), ("/messages[]/role", 4), "{report:?}");
 }
 
@@ -644,7 +645,7 @@ fn mistrals_words_are_read_and_written() {
         let marked = ["prefix", "partial"].into_iter().find(|name| last[name] == true);
         assert_eq!(marked, member, "{server}: {out}");
     }
-    // An assistant who is not the last begins no answer.
+    // An assistant message that is not the last message is not a prefill.
     let request = ask(
         json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]),
     );
@@ -671,7 +672,7 @@ fn openrouter_gets_marks_for_the_cache_and_the_state_of_whom_it_asks() {
         json!([{"index": 0, "type": "reasoning.text", "text": "deep", "signature": "c2ln"}, {"index": 1, "type": "reasoning.encrypted", "data": "cmVk"}])
     );
     assert!(!report.lost_paths.iter().any(|row| row.reason == Some(Reason::Foreign)), "{report:?}");
-    // State goes to nobody else, and marks only to whom knows them.
+    // Opaque state goes to no other vendor, and cache marks go only to servers that support them.
     for (server, model) in [
         ("openrouter", "google/gemini-3-pro"),
         ("openrouter", "some/model"),
@@ -691,7 +692,7 @@ fn openrouter_gets_marks_for_the_cache_and_the_state_of_whom_it_asks() {
             "{server}: {report:?}"
         );
     }
-    // The state of others has the name that the server gives it.
+    // The state of other vendors is under the member name of the server.
     let request = json!({"model": "openai/gpt-5.2", "input": [{"role": "user", "content": "x"}, {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "ZW5j"},
         {"type": "message", "role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]});
     let (out, _) = convert_for("openai-responses", C, Some("openrouter"), &request);
@@ -758,7 +759,7 @@ fn copilot_is_one_server_with_three_dialects() {
 #[test]
 fn models_think_and_sample_as_their_documents_say() {
     let ask = |model: &str, effort: &str| json!({"model": model, "temperature": 0.2, "reasoning_effort": effort, "messages": [{"role": "user", "content": "x"}]});
-    // The model, what is asked for, what is sent of it, and whether sampling is.
+    // The model, the requested effort, the sent effort, and whether sampling settings are sent.
     for (model, asked, sent, samples) in [
         ("gpt-5-mini", "none", "minimal", false),
         ("gpt-5-pro", "low", "high", false),
@@ -799,7 +800,7 @@ fn models_think_and_sample_as_their_documents_say() {
     let (out, report) = convert(A, "gemini", &budget);
     assert_eq!(out["generationConfig"]["thinkingConfig"]["thinkingBudget"], 24576);
     assert!(lost(&report, "/thinking/budget_tokens", Reason::Narrowed), "{report:?}");
-    // Claude: an effort that becomes a budget makes it think; alone it does not.
+    // Claude: an effort that becomes a budget turns thinking on; an effort alone does not.
     for (model, sampled, off) in [
         ("claude-sonnet-4-5", false, true),
         ("claude-opus-4-5", true, true),

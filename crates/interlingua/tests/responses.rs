@@ -1,5 +1,5 @@
-//! The Responses API among the others: what an agent's loop needs, and the pitfalls of its items and streams. Tests named
-//! `p…` are about the pitfall of that number.
+//! The Responses API with the other APIs: the requirements of an agent loop, and the pitfalls of its items and streams.
+//! Tests named `p…` are about the pitfall of that number.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(missing_docs, reason = "not published")]
@@ -26,7 +26,7 @@ fn convert_text(from: &str, to: &str, role: Role, text: &str) -> (String, Report
     (String::from_utf8(out.bytes).unwrap(), out.report)
 }
 
-/// What the writer makes of what the reader reads: between two of one dialect a pipe lets the bytes pass.
+/// The writer's output for the reader's events: between equal dialects a pipe would copy the bytes.
 fn rewrite(role: Role, text: &str) -> (String, Report) {
     let options = Options { source: Some(R), ..Options::default() };
     let write = named(R).role(role).unwrap().write.as_ref().unwrap();
@@ -48,7 +48,7 @@ fn convert_json(from: &str, to: &str, role: Role, value: &Value) -> (Value, Repo
     (serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {text}")), report)
 }
 
-/// One call of a model: what the backend is sent, and what the client gets of its answer.
+/// One model call: the request sent to the backend, and the response for the client.
 fn call(client: &str, backend: &str, request: &Value, answer: impl Fn(&Value) -> Value) -> (Value, Value) {
     let mut exchange = Exchange::new(named(client), named(backend), &Options::default());
     let mut sent = Vec::new();
@@ -103,7 +103,7 @@ fn message(text: &str) -> Value {
         "content": [{"type": "output_text", "text": text, "annotations": []}]})
 }
 
-/// The same without the ids of items, which a client need not send back, and what only an answer says.
+/// An item without its id, which a client need not return, and without members that only responses have.
 fn as_input(item: &Value) -> Value {
     let mut item = item.clone();
     let members = item.as_object_mut().unwrap();
@@ -112,9 +112,9 @@ fn as_input(item: &Value) -> Value {
     item
 }
 
-// ---- An agent's loop: what the backend issued comes back as it was ----------------------------------------------------
+// ---- An agent loop: values issued by the backend are returned unchanged -----------------------------------------------
 
-/// Two thoughts, each before its call, and a text between them.
+/// Two reasoning items, each before its call, and a text between them.
 fn issued() -> Vec<Value> {
     vec![
         reasoning("rs_1", "gAAAA-one=="),
@@ -453,7 +453,7 @@ fn p66_every_item_is_done_before_the_end() {
     let last = well_formed(&out);
     assert_eq!(last["type"], "response.completed");
     assert_eq!(last["response"]["usage"]["total_tokens"], 12);
-    // One whose server never says why it stopped.
+    // A stream whose server never sends a stop reason.
     let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
         "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi."}}]});
     let (out, _) = convert_text(C, R, Role::Stream, &format!("data: {chunk}\n\ndata: [DONE]\n\n"));
@@ -473,7 +473,7 @@ fn p67_a_stream_that_was_cut_is_no_success() {
     let (out, _) = convert_text(A, R, Role::Stream, &anthropic_stream(false));
     let last = well_formed(&out);
     assert_eq!(last["response"]["output"][1]["status"], "incomplete");
-    // And the other way.
+    // The opposite direction.
     let text = std::fs::read_to_string(support::fixture_root(named(R)).join("stream/cut.sse")).unwrap();
     let (out, _) = convert_text(R, C, Role::Stream, &(text + "data: [DONE]\n\n"));
     assert!(out.contains("\"error\"") && !out.contains("[DONE]"), "{out}");
@@ -539,12 +539,12 @@ fn p80_ids_are_given_once_and_used_everywhere() {
             std::fs::read_to_string(support::fixture_root(named(R)).join("stream").join(name)).unwrap();
         let (out, _) = rewrite(Role::Stream, &text);
         well_formed(&out);
-        // The ids of items are those of the source.
+        // The item ids are those of the source.
         if name == "tools.sse" {
             assert!(out.contains("\"rs_s2\"") && out.contains("\"fc_s3\""), "{out}");
         }
     }
-    // Two items of one id are told apart.
+    // Two items with the same id get different ids.
     let twice = response(&json!([message("One."), message("Two.")]));
     let (got, _) = rewrite_json(Role::Response, &twice);
     assert_ne!(got["output"][0]["id"], got["output"][1]["id"]);
@@ -634,7 +634,7 @@ fn p76_a_request_can_be_counted() {
     assert_eq!(back, counted);
 }
 
-/// A response that someone cancelled after half a sentence.
+/// A response that was cancelled after half a sentence.
 fn cancelled() -> Value {
     json!({"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "cancelled", "output": [
         {"type": "message", "id": "m1", "status": "incomplete", "role": "assistant", "content": [
@@ -699,7 +699,7 @@ fn two_calls_of_one_id_get_one_each_and_their_results_find_them() {
             .collect();
         let different: std::collections::HashSet<_> = ids.iter().collect();
         assert_eq!(different.len(), 4, "{ids:?}");
-        // The client sends them back, and the backend finds each result beside its call.
+        // The client returns the calls, and the backend finds each result next to its call.
         let mut next = request.clone();
         let results: Vec<Value> = ids
             .iter()

@@ -1,5 +1,5 @@
-//! Facts of a session that no single line holds: when it ended, how, under which id, what it used in all, and which
-//! picture a name means.
+//! Facts of a session that no single line holds: the time and status of its end, its id, its total usage, and the
+//! picture that a name refers to.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(missing_docs, reason = "not published")]
@@ -27,7 +27,7 @@ fn lines(lines: &[Value]) -> String {
 
 // ---- The end of a session -------------------------------------------------------------------------------------------
 
-/// The record of a log, after proving that the log comes back from it.
+/// The record of a log, after asserting that the record restores the log.
 fn record_of(dialect: &str, log: &str) -> Value {
     let made = convert(log_of(dialect), record(), log.as_bytes());
     assert_eq!(made.report.lost, 0, "{:?}", made.report.lost_paths);
@@ -41,7 +41,7 @@ fn millis(time: &Value) -> Option<u64> {
     epoch_millis(&Raw::owned(time.to_string()))
 }
 
-/// The times of all entries, at any depth, but not those in the lines that are kept beside them.
+/// The times of all entries at any depth, without the times in kept lines.
 fn times(entry: &Value, found: &mut Vec<u64>) {
     match entry {
         Value::Object(members) => {
@@ -65,7 +65,7 @@ fn a_session_ends_at_the_latest_time_of_every_log() {
         let text = String::from_utf8_lossy(&case.bytes).into_owned();
         let mut turned: Vec<&str> = text.lines().collect();
         turned.reverse();
-        // Lines are written when things are over, and not always in the order in which they began.
+        // Lines are written when an action ends, and not always in the order of their start.
         for log in [text.clone(), turned.join("\n") + "\n"] {
             let made = convert(case.way, record(), log.as_bytes()).bytes;
             let Ok(made) = serde_json::from_slice::<Value>(&made) else { continue };
@@ -78,7 +78,7 @@ fn a_session_ends_at_the_latest_time_of_every_log() {
     law.end();
 }
 
-/// An export of OpenCode with these times of its session and its two messages.
+/// An export of OpenCode with these times for its session and its two messages.
 fn export(session: &Value, asked: Value, mut answered: Value) -> String {
     answered["role"] = "assistant".into();
     let message = |number: u32, role: &str, mut info: Value| {
@@ -130,7 +130,7 @@ fn a_session_of_gemini_ends_when_it_was_written_last() {
     let mut document = head(8);
     document["messages"] = json!([asked, answered]);
     assert_eq!(end(&document.to_string()), time(8), "the head of a document");
-    // What the head holds is later than all that follows it, and moves no event to the end.
+    // The head's times are later than all following times, and move no event to the end.
     let events = convert(log_of("gemini-cli"), live("universal"), document.to_string().as_bytes()).bytes;
     let events = String::from_utf8(events).expect("text");
     let of =
@@ -142,9 +142,9 @@ fn live(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Live)
 }
 
-// ---- What was used ---------------------------------------------------------------------------------------------------
+// ---- Usage -----------------------------------------------------------------------------------------------------------
 
-/// The tokens put out by each response that a rollout with these counts tells.
+/// The output tokens of each response in a rollout with these counts.
 fn output_of(infos: &[Value]) -> Vec<u64> {
     let mut log = vec![
         json!({"timestamp": "2026-02-01T00:00:00.000Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/d"}}),
@@ -174,7 +174,7 @@ fn counts_of_codex_need_no_total() {
     assert_eq!(output_of(&[null]), [5], "no total in so many words");
 }
 
-// ---- Pictures that are named ----------------------------------------------------------------------------------------
+// ---- Named pictures -------------------------------------------------------------------------------------------------
 
 const PIXEL: &str = "iVBORw0KGgo=";
 
@@ -184,7 +184,7 @@ fn copilot_line(number: usize, kind: &str, data: &Value) -> Value {
         "timestamp": format!("2026-02-01T00:00:{number:02}.000Z"), "parentId": parent})
 }
 
-/// A session whose pictures stand in lines of their own, one shown by a tool, one by the user and one by nobody.
+/// A session with pictures in separate lines: one shown by a tool, one by the user and one not shown at all.
 fn with_pictures() -> String {
     let asset = |id: &str, data: &str| json!({"assetId": id, "type": "image", "mimeType": "image/png", "byteLength": 8, "data": data});
     let events = [
@@ -214,7 +214,7 @@ fn with_pictures() -> String {
     lines(&all)
 }
 
-/// Whether that picture, or one of several, was given up.
+/// Whether that picture, or one of several, was reported as lost.
 fn lost_media(report: &Report, of: &str) -> bool {
     let is_media = |field: Field| field.word().starts_with(of) && field.word().ends_with("media");
     report.lost_paths.iter().any(|row| row.field.is_some_and(is_media))
@@ -234,7 +234,7 @@ fn a_picture_is_shown_where_its_name_stands_in_every_log() {
             let text = String::from_utf8_lossy(&out.bytes);
             assert!(out.report.adds_up(), "{}", to.name);
             for (data, field) in [(PIXEL, "result"), ("YXNrZWQ=", "message")] {
-                // A target without a place for pictures gives the names up, aloud.
+                // A target without a place for pictures reports the names as lost.
                 let is_lost = || lost_media(&out.report, field);
                 assert!(
                     text.contains(data) || is_lost(),
@@ -351,12 +351,12 @@ fn events_have_the_time_of_the_source_or_of_the_caller_and_not_1970() {
             events.iter().map(|event| event["time"].as_str().expect("a time").to_owned()).collect();
         (times, report.notes.iter().any(|(note, _)| note.contains("made up the time")))
     };
-    // A file is there from beginning to end: its first events have the first time in it.
+    // A file is completely available: its first events get the first time in it.
     let (times_of_file, is_noted) =
         times(&Options { whole: true, now: Some(1_900_000_000_000), ..Options::default() });
     assert!(times_of_file.iter().all(|time| time == "2026-02-01T00:00:05.000Z"), "{times_of_file:?}");
     assert!(!is_noted);
-    // Nobody knows what a live source will say.
+    // The later times of a live source are unknown.
     let (times_of_pipe, is_noted) = times(&Options { now: Some(1_769_904_000_000), ..Options::default() });
     assert_eq!(times_of_pipe[0], "2026-02-01T00:00:00.000Z");
     assert_eq!(times_of_pipe.last().expect("events"), "2026-02-01T00:00:05.000Z");
@@ -377,7 +377,7 @@ fn a_session_whose_last_word_was_a_failure_ended_in_an_error() {
     assert_eq!(reason(&[init(), result(true, Some(500))]), "error");
     let again = [init(), result(true, Some(529)), init(), answer(), result(false, None)];
     assert_eq!(reason(&again), "completed", "it went on after the failure");
-    // A log of Claude Code tells the failure in the words of the assistant.
+    // A log of Claude Code holds the failure as an assistant message.
     let said = |error: bool, text: &str| {
         json!({"type": "assistant", "sessionId": SESSION, "uuid": text, "parentUuid": null, "timestamp": "2026-02-01T00:00:05.000Z", "isApiErrorMessage": error, "error": error.then_some("overloaded"),
             "message": {"id": text, "type": "message", "role": "assistant", "model": if error { "<synthetic>" } else { "m" }, "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": {"input_tokens": 0, "output_tokens": 0}}})

@@ -1,4 +1,4 @@
-//! Streams over every pair of wire dialects, as they break.
+//! Broken streams over every pair of wire dialects.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -8,13 +8,13 @@ use interlingua::dialects::{Plane, Role};
 use serde_json::Value;
 use support::{convert, fixtures, on_two_threads, other_targets};
 
-/// How a stream ended for its client.
+/// The end of a stream for its client.
 #[derive(Debug, PartialEq)]
 enum End {
-    /// As a complete answer does.
+    /// The end of a complete response.
     Clean,
     Failed,
-    /// It just stops: a client waits, or guesses.
+    /// The stream stops without an end: the client waits or guesses.
     Open,
 }
 
@@ -24,7 +24,7 @@ fn events(stream: &str) -> Vec<Value> {
     data.filter_map(|event| serde_json::from_str(event).ok()).collect()
 }
 
-/// How a client of that dialect sees the end of a stream, and whether it has more than one.
+/// How a client of that dialect sees the end of a stream; fails if there is more than one end.
 fn end_of(dialect: &str, stream: &str) -> End {
     let events = events(stream);
     let kind = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
@@ -46,7 +46,7 @@ fn end_of(dialect: &str, stream: &str) -> End {
     }
 }
 
-/// Whether a source has said why it stopped, after which nothing is missing.
+/// Whether a source has sent its stop reason, after which the response is complete.
 fn has_stopped(dialect: &str, stream: &str) -> bool {
     let words: &[&str] = match dialect {
         "anthropic" => &["\"stop_reason\":\""],
@@ -57,8 +57,8 @@ fn has_stopped(dialect: &str, stream: &str) -> bool {
     words.iter().any(|word| stream.contains(word))
 }
 
-/// P67, P68: the source breaks off after any byte. The client gets one end, and a clean one only if the source had said why
-/// it stopped.
+/// P67, P68: the source breaks off after any byte. The client gets one end, and a clean end only if the source had sent
+/// its stop reason.
 #[test]
 fn p67_p68_a_stream_cut_anywhere_is_well_formed_and_never_a_clean_end() {
     let streams: Vec<_> = fixtures()

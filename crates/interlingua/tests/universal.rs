@@ -1,5 +1,6 @@
-//! The conformance list of universal events, one test per fact, over every fixture that becomes universal events and,
-//! where `INTERLINGUA_CORPUS` names a folder of captures, over those too. Numbers in comments are the list's.
+//! The conformance list of universal events, one test per fact, over every fixture that is converted to universal
+//! events and, if `INTERLINGUA_CORPUS` names a folder of captures, over these captures. Numbers in comments are those
+//! of the list.
 
 #![allow(clippy::disallowed_methods, reason = "fixtures are files, and a test may hash as it likes")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may fail")]
@@ -42,7 +43,7 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// Captures of the real program: stdout as it is, and transcripts of both directions.
+/// Captures of the real program: raw stdout, and transcripts of both directions.
 fn corpus() -> Vec<Source> {
     let Some(root) = std::env::var_os("INTERLINGUA_CORPUS") else { return Vec::new() };
     let mut sources = Vec::new();
@@ -94,7 +95,7 @@ fn convert_in(chunks: &[&[u8]], from: &str, to: &str, options: &Options) -> (Vec
     let target = Dialect::named(to).unwrap();
     let target = (target, target.role_for(dialect(from).1).unwrap());
     let writer = target.0.role(target.1).unwrap().write.as_ref().unwrap();
-    // Joined by hand: between the same dialect the pipe would pass the bytes on.
+    // The pipe is assembled manually, because between equal dialects it would copy the bytes.
     let writer = ((writer.make)(options), writer.says);
     let mut pipe = Pipe::with_writer_that_says(dialect(from), writer, options).unwrap();
     for chunk in chunks {
@@ -118,7 +119,7 @@ fn parse(bytes: &[u8]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
-/// Says what is wrong with each source, if anything.
+/// Runs a check on each source.
 fn each(check: impl Fn(&[Value])) {
     for source in sources() {
         let events = parse(&universal(&source));
@@ -276,8 +277,8 @@ fn events_that_are_read_and_written_again_are_byte_equal() {
     }
 }
 
-/// Whether a writer makes this leaf itself: numbers and names of events, whole events of ours, what follows from the
-/// values beside it, and the line of the agent's that stands in `raw`.
+/// Whether a writer generates this leaf itself: numbers and names of events, whole generated events, values derived
+/// from adjacent values, and the agent's line in `raw`.
 fn is_made_anew(line: &str, at: usize) -> bool {
     let event: Value = serde_json::from_str(line).unwrap();
     let name = line[..at].trim_end_matches(':').rsplit('"').nth(1).unwrap();
@@ -463,7 +464,7 @@ fn an_echoed_prompt_appears_once() {
 
 #[test] // 28
 fn plain_and_partial_output_have_the_same_skeleton() {
-    // What the deltas say differs in number only.
+    // The deltas differ in number only.
     let skeleton = |name: &str| {
         let events = fixture(name);
         let mut said: Vec<String> = Vec::new();
@@ -556,7 +557,7 @@ fn every_permission_is_requested_and_resolved_once() {
         }
         assert_eq!(of(events, "permission.requested").len(), of(events, "permission.resolved").len());
     });
-    // stdout alone: the tool results tell how it was answered.
+    // stdout alone: the tool results show how the permission was answered.
     let events = fixture("claude_stream/fixtures/2026-11/control.jsonl");
     let resolved = of(&events, "permission.resolved");
     assert_eq!(resolved[0]["data"]["status"], "accept");
@@ -643,12 +644,12 @@ fn unknown_lines_are_shown_and_end_nothing() {
     let labels: Vec<_> =
         started.iter().filter_map(|event| item(event)["content"][0]["label"].as_str()).collect();
     assert_eq!(labels, ["rate_limit_event", "never_seen", "unknown"]);
-    // A line that is no object is as good as one that is no JSON.
+    // A line that is not an object is treated like a line that is not JSON.
     let unparsed = of(&events, "agent.unparsed");
     let said: Vec<&Value> = unparsed.iter().map(|event| &event["data"]["location"]).collect();
     assert_eq!(said, ["line 5", "line 6"]);
     assert_eq!(of(&events, "turn.ended").len(), 1);
-    // The result alone has the text.
+    // Only the result has the text.
     let said = of(&events, "item.completed").into_iter().find(|event| item(event)["kind"] == "message");
     assert_eq!(text_of(item(said.unwrap()), "text"), "bye");
 }
@@ -675,7 +676,7 @@ fn subagent_messages_hang_on_the_call_that_made_them() {
 fn any_cut_gives_the_same_events() {
     for source in sources() {
         let whole = universal(&source);
-        // Each position once, in a few passes: with steps that share no divisor with line lengths.
+        // Each position is covered in a few passes, with steps that share no divisor with line lengths.
         for step in [1, 7, 61] {
             let chunks: Vec<&[u8]> = source.bytes.chunks(step).collect();
             let (cut, _) = convert_in(&chunks, source.dialect, "universal", &Options::default());
@@ -733,7 +734,7 @@ fn converting_twice_gives_the_same_bytes() {
     }
 }
 
-/// Every text a record's entries and children say.
+/// All texts of a record's entries and children.
 fn texts(entry: &Value, found: &mut Vec<String>) {
     for name in ["content", "output"] {
         found.extend(entry[name].as_str().map(str::to_owned));
@@ -760,7 +761,7 @@ fn a_record_made_directly_or_from_universal_events_says_the_same() {
         };
         let direct = said(&source.bytes, source.dialect);
         assert_eq!(direct, said(&universal(&source), "universal"), "{}", source.name);
-        // And nothing that was streamed between other lines is missing.
+        // No text that was streamed between other lines is missing.
         for event in of(&parse(&universal(&source)), "item.completed") {
             for part in item(event)["content"].as_array().unwrap() {
                 let text = part["text"].as_str().or(part["output"].as_str()).unwrap_or_default();
@@ -831,7 +832,7 @@ fn an_unparsed_event_while_two_items_are_open_leaves_the_record_well_formed() {
         delta("itm_1", "one", "reasoning"),
         item("item.started", "itm_2", "in_progress", ""),
         delta("itm_2", "tw", "text"),
-        // Bytes that could not be read end the entry; what is said of the first item after them comes too late.
+        // Unparsed bytes end the entry; later events of the first item come too late.
         event("agent.unparsed", r#"{"error":"torn","location":"line 5"}"#),
         item("item.completed", "itm_1", "completed", thought),
         delta("itm_2", "o", "text"),
@@ -845,7 +846,7 @@ fn an_unparsed_event_while_two_items_are_open_leaves_the_record_well_formed() {
     assert!(report.adds_up());
 }
 
-// ---- What is said and what is lost -----------------------------------------------------------------------------------
+// ---- Values that are written and values that are lost ----------------------------------------------------------------
 
 /// One universal event.
 fn event(kind: &str, data: &str) -> String {
@@ -878,7 +879,7 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
             let text = String::from_utf8(bytes).unwrap();
             let (out, report) = books(&text, from, "claude-stream");
             assert!(!out.is_empty() || report.mapped + report.kept == 0, "{} {report:?}", source.name);
-            // Everything the writer says is a prompt, an answer or the interrupt.
+            // The writer emits only prompts, decisions and the interrupt.
             let said = report.trace.iter().filter(|leaf| leaf.fate == Fate::Mapped);
             for field in said.filter_map(|leaf| leaf.field) {
                 let told = matches!(
@@ -1079,7 +1080,7 @@ fn the_settings_of_a_request_are_said_and_come_back() {
         }
         let (again, _) = convert_in(&[&once], "universal", "universal", &options);
         assert!(again == once, "{path}");
-        // Back in the dialect it came from.
+        // Back in the original dialect.
         let mut back = Vec::new();
         Pipe::new(dialect("universal"), from, &options).unwrap().finish_with(&once, &mut back);
         let (first, back): (Value, Value) =
@@ -1176,7 +1177,7 @@ fn with_raw_lines_nothing_is_lost_and_without_them_what_no_event_says_is() {
 }
 
 proptest::proptest! {
-    // The same cases every time: a change is judged by what it changed. `cargo xtask fuzz` looks for new ones.
+    // Fixed cases, so that a run depends only on the code. `cargo xtask fuzz` looks for new cases.
     #![proptest_config(proptest::prelude::ProptestConfig {
         cases: 200,
         rng_seed: proptest::test_runner::RngSeed::Fixed(12),
@@ -1184,7 +1185,7 @@ proptest::proptest! {
         ..Default::default()
     })]
 
-    /// Lines dropped, doubled, swapped and bitten: the order of events stays sound, and the books add up.
+    /// Lines dropped, doubled, swapped and damaged: the order of events stays sound, and the ledger adds up.
     #[test]
     fn damaged_streams_still_give_events_in_order(
         file in 0usize..8,
@@ -1225,7 +1226,7 @@ proptest::proptest! {
         }
     }
 
-    /// Events with words swapped inside: read without panic, every leaf booked.
+    /// Events with swapped words: read without panic, every leaf booked.
     #[test]
     fn events_that_lie_are_read_and_booked(
         file in 0usize..8,
@@ -1237,7 +1238,7 @@ proptest::proptest! {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             for &(line, one, two) in &changes {
                 let line = line % lines.len();
-                // Between quotes stand names, values and what is around them: any of them may change places.
+                // Names, values and punctuation are separated by quotes: any of them may be swapped.
                 let mut words: Vec<&str> = lines[line].split('"').collect();
                 let (one, two) = (one % words.len(), two % words.len());
                 words.swap(one, two);
@@ -1257,7 +1258,7 @@ fn a_line_that_only_calls_itself_system_is_nobodys() {
     assert!(guess.is_none(), "{guess:?}");
 }
 
-/// Notes which fields the events say.
+/// Collects the fields of the events.
 struct Fields(std::sync::Arc<std::sync::Mutex<BTreeSet<Field>>>, BTreeMap<ItemId, Of>);
 
 impl Writer for Fields {
@@ -1304,7 +1305,7 @@ fn the_fixtures_by_hand_say_every_field_of_the_model() {
 fn what_the_fixtures_by_hand_say_is_written_again() {
     for name in ["session.jsonl", "items.jsonl"] {
         let (once, report) = convert_in(&[&of_ours(name)], "universal", "universal", &Options::default());
-        // A message is shown when it has content, and then it is later.
+        // A message is written when it has content, so its time is later.
         let said = |field: Option<Field>| field.is_some_and(|field| field != Field::EventTime);
         let unsaid: Vec<_> = report.lost_paths.iter().filter(|row| said(row.field)).collect();
         assert!(unsaid.is_empty(), "{name}: {unsaid:?}");
@@ -1326,7 +1327,7 @@ fn lines_that_cannot_be_read_are_two_events_and_lines_again() {
     let run = |from, to, input: &[u8]| {
         let mut pipe = Pipe::new(from, to, &options).unwrap();
         let mut out = Vec::new();
-        // Cut anywhere, the lines are the same.
+        // The lines do not depend on the chunk boundaries.
         input.chunks(7).for_each(|piece| pipe.push(piece, &mut out));
         let report = pipe.finish(&mut out);
         assert_eq!(report.leaves, report.mapped + report.kept + report.lost, "{report:?}");
@@ -1337,7 +1338,7 @@ fn lines_that_cannot_be_read_are_two_events_and_lines_again() {
     let unparsed: Vec<Value> =
         of(&parse(&events), "agent.unparsed").into_iter().map(|event| event["data"].clone()).collect();
     let expected = [
-        // The first at once, what follows it together.
+        // The first unparsed line at once, the following lines together.
         serde_json::json!({"error": "invalid-json", "location": "line 2", "text": "x"}),
         serde_json::json!({"error": "unknown-shape", "location": "line 3", "lines": 2, "text": "1\n{}"}),
         serde_json::json!({"error": "invalid-json", "location": "line 7", "text": "y"}),
@@ -1345,7 +1346,7 @@ fn lines_that_cannot_be_read_are_two_events_and_lines_again() {
         serde_json::json!({"error": "unknown-shape", "location": "line 10", "text": "[1]"}),
     ];
     assert_eq!(unparsed, expected);
-    // In a record they are what they were.
+    // In a record they have their original bytes.
     let record = run(universal, side("record", Role::Log), &events);
     let record: Value = serde_json::from_slice(&record).unwrap();
     let kept: Vec<&str> = record["session"]["entries"]

@@ -1,6 +1,6 @@
 //! The pitfalls of translating between `anthropic` and `openai-chat`, one test each; the number is that of the list in
-//! the specification of the wire dialects. What a client makes of the output is tested with the official packages in
-//! `tests/sdk`.
+//! the specification of the wire dialects. The interpretation of the output by clients is tested with the official
+//! packages in `tests/sdk`.
 
 #![expect(
     clippy::unwrap_used,
@@ -135,11 +135,11 @@ fn state_of_another_issuer_goes_to_a_client_and_comes_back_as_it_was() {
     assert!(!report.lost_paths.iter().any(|row| row.path.contains("reasoning_details")), "{report:?}");
     let history = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"},
         {"role": "assistant", "content": out["content"]}]});
-    // No backend of the other family issued it, and none gets it.
+    // No backend of the other family issued the state, and none gets it.
     let (request, report) = convert(A, C, Role::Request, history.to_string().as_bytes());
     assert!(!request.to_string().contains("Zg=="), "{request}");
     assert!(lost(&report, "/messages[]/content[]/data", Reason::Foreign), "{:?}", report.lost_paths);
-    // The model knows whose it is.
+    // The model holds the issuer of the state.
     let (universal, _) = bytes_to(A, Role::Request, "universal", Role::Live, history.to_string().as_bytes());
     let text = String::from_utf8(universal).unwrap();
     assert!(text.contains("Zg==") && !text.contains("interlingua:openai:"), "{text}");
@@ -426,7 +426,7 @@ fn p55_blank_text_is_dropped_and_an_empty_turn_with_it() {
         out["messages"],
         json!([{"role": "user", "content": "x"}, {"role": "user", "content": "\n y"}])
     );
-    // The turn, the text of nothing but space, and its neighbour without any.
+    // The role of the empty turn, the whitespace-only text, and the empty text next to it.
     assert!(lost(&report, "/messages[]/role", Reason::Refused), "{:?}", report.lost_paths);
     assert!(lost(&report, "/messages[]/content", Reason::Refused), "{:?}", report.lost_paths);
     assert!(lost(&report, "/messages[]/content[]/text", Reason::Refused), "{:?}", report.lost_paths);
@@ -503,7 +503,7 @@ fn p59_sampling_is_not_sent_where_it_is_refused() {
         assert!(lost(&report, "/seed", Reason::NoSlot));
         assert_eq!(out["max_tokens"], 4096);
     }
-    // A range that is too wide for the target is not refused as a whole.
+    // A value outside the target's range is clamped instead of rejected.
     let request = json!({"model": "m", "temperature": 1.7, "messages": [{"role": "user", "content": "x"}]});
     let (out, report) = convert(C, A, Role::Request, request.to_string().as_bytes());
     assert_eq!(out["temperature"], json!(1));
@@ -630,7 +630,7 @@ fn p75_any_chunking_gives_the_same_bytes() {
             for size in [1, 2, 3, 7, 64] {
                 assert_eq!(pieces(dialect, other, Role::Stream, &stream, size), whole, "{name} by {size}");
             }
-            // Line ends of the other kind, and data on several lines.
+            // The other kind of line ends, and data over several lines.
             let text = String::from_utf8(stream).unwrap();
             assert_eq!(
                 bytes(dialect, other, Role::Stream, text.replace('\n', "\r\n").as_bytes()).0,
@@ -717,7 +717,7 @@ fn an_answer_that_failed_says_nothing_of_what_came_before() {
     let (out, report) = to_role(A, Role::Stream, C, Role::Response, &fixture(A, "stream/error.sse"));
     assert_eq!(out["error"]["message"], "Too many ships in the harbour");
     assert!(!out.to_string().contains("Half"));
-    // Only the failure itself is told.
+    // Only the failure itself is mapped.
     assert_eq!(report.mapped, 3, "{report:?}");
 }
 
@@ -845,7 +845,7 @@ fn what_is_said_after_a_failure_is_booked() {
     assert!(lost(&report, "turn/stop", Reason::Refused), "{:?}", report.lost_paths);
 }
 
-/// Every class of failure: Anthropic's `error.type`; the `type` and `code` of chat.
+/// Every failure class: Anthropic's `error.type`; the `type` and `code` of chat.
 #[test]
 fn failures_keep_their_class_both_ways() {
     for (theirs, kind, code) in [
@@ -910,11 +910,11 @@ fn interleaved_pieces_of_a_stream_all_reach_a_record() {
         let entries = record["session"]["entries"].as_array().unwrap();
         entries.iter().find_map(|entry| entry.get("children")).unwrap().clone()
     };
-    // Each call's fragments come between the other's.
+    // The fragments of the two calls alternate.
     let calls = children(&fixture(C, "stream/tools.sse"), C);
     assert_eq!(calls[0]["input"], json!({"word": "café", "limit": 3}));
     assert_eq!(calls[1]["input"], json!({"sheet": 7, "inset": ["a"]}));
-    // A block of thinking begins with an empty signature; text and the real one follow.
+    // A thinking block begins with an empty signature; text and the real signature follow.
     let thought = children(&fixture(A, "stream/tools.sse"), A);
     assert_eq!(thought[0]["type"], "reasoning");
     assert_ne!(thought[0]["content"], "");
@@ -948,7 +948,7 @@ fn a_delta_that_is_a_list_is_not_understood() {
 #[test]
 fn a_whole_response_says_the_same_as_its_stream() {
     for (dialect, other) in [(A, C), (C, A)] {
-        // A whole chat message does not say whether its text came before or after its calls.
+        // A whole chat message does not show whether its text came before or after its calls.
         for name in names(dialect, "stream").into_iter().filter(|name| !name.contains("loose")) {
             let stream = fixture(dialect, &name);
             let whole = fold(dialect, &stream);
@@ -961,9 +961,9 @@ fn a_whole_response_says_the_same_as_its_stream() {
     }
 }
 
-/// What a journey to the other family and back changes, for every fixture; each line is in the report or in a note.
+/// The changes of a round trip over the other family, for every fixture; each line is in the report or in a note.
 const CHANGES: &[(&str, &str, &[&str])] = &[
-    // A picture of a result leaves a label and stands in a message of its own.
+    // A picture in a result is replaced by a label and moved to a separate message.
     (A, "request/full.json", &["/messages", "/thinking"]),
     (A, "request/orphans.json", &["/messages/0/content", "/messages/2/content"]),
     (
@@ -1078,7 +1078,7 @@ fn a_request_cut_or_damaged_anywhere_does_no_harm() {
                     assert!(
                         report.adds_up() && (out.is_empty() || serde_json::from_slice::<Value>(&out).is_ok())
                     );
-                    // A value of another kind in every place.
+                    // A value of another type in every place.
                     let mut damaged = origin.clone();
                     if let b'0'..=b'9' | b'"' | b't' = damaged[at] {
                         damaged[at] = b'[';
@@ -1109,7 +1109,7 @@ fn a_request_cut_or_damaged_anywhere_does_no_harm() {
     }
 }
 
-// ---- settings, marks, documents, citations, several answers ----
+// ---- settings, marks, documents, citations, several choices ----
 
 #[test]
 fn settings_that_only_one_side_has_are_lost_and_told() {
@@ -1148,7 +1148,7 @@ fn how_to_think_is_read_and_written() {
         let (universal, _) =
             bytes_to(A, Role::Request, "universal", Role::Live, request.to_string().as_bytes());
         let (back, _) = to_role("universal", Role::Live, A, Role::Request, &universal);
-        // Our own form carries it; a chat has no word for it.
+        // Our own form carries the value; chat has no field for it.
         if back.get("thinking").is_some() {
             assert_eq!(back["thinking"], value);
         }
@@ -1300,7 +1300,7 @@ fn one_sign_of_its_family_is_enough_to_know_a_request() {
     ];
     for (dialect, signs) in [(C, &of_chat[..]), (A, &of_anthropic[..])] {
         for sign in signs {
-            // Both families know this limit; alone it would mean the other one.
+            // Both families have this limit; alone it would indicate the other family.
             let mut request = json!({"model": "m", "messages": asked, "max_tokens": 9});
             if dialect == A {
                 request.as_object_mut().unwrap().remove("max_tokens");
@@ -1369,7 +1369,7 @@ fn there_and_back(from: &str, via: &str, role: Role, input: &[u8]) -> (Vec<u8>, 
     (back, [there, again])
 }
 
-/// The whole response that a stream comes to.
+/// The whole response that a stream folds into.
 fn fold(dialect: &str, stream: &[u8]) -> Value {
     to_role(dialect, Role::Stream, dialect, Role::Response, stream).0
 }
@@ -1425,7 +1425,7 @@ fn fixture(dialect: &str, name: &str) -> Vec<u8> {
     std::fs::read(folder(dialect).join(name)).unwrap()
 }
 
-/// Where two values differ. One text is the same as a list of one text, and arguments are compared as JSON.
+/// The paths where two values differ. A text equals a list of one text, and arguments are compared as JSON.
 fn differences(a: &Value, b: &Value) -> Vec<String> {
     let mut found = Vec::new();
     differ(a, b, String::new(), &mut found);

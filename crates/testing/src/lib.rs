@@ -1,7 +1,7 @@
-//! An allocator that counts what one thread asks for, and input to try it on.
+//! An allocator that counts the allocations of each thread, and input generators to measure.
 //!
-//! Counting per thread keeps tests apart that run side by side. A block that another thread frees is counted as freed
-//! there; the measured code starts no threads.
+//! Counting per thread separates tests that run in parallel. A block freed by another thread is counted as freed there;
+//! the measured code starts no threads.
 
 pub mod generate;
 pub mod hostile;
@@ -13,13 +13,13 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub struct Counting;
 
-/// What a thread has asked for since it began.
+/// The allocations of a thread since its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Calls that gave memory: allocations and growths.
+    /// Number of allocations and reallocations.
     pub calls: u64,
-    /// Bytes that those calls gave, with what they gave before if a block grew: who grows a block by little many times
-    /// shows here.
+    /// Bytes returned by these calls, including the old content of a grown block: growing a block often by small
+    /// amounts adds up here.
     pub asked: u64,
     /// Bytes held now.
     pub live: i64,
@@ -36,15 +36,15 @@ pub fn counts() -> Counts {
     COUNTS.get()
 }
 
-/// Forgets the peak: from now on it is what is held now.
+/// Resets the peak to the bytes held now.
 pub fn restart() {
     let counts = COUNTS.get();
     COUNTS.set(Counts { peak: counts.live, ..counts });
 }
 
-/// Counts a block of `new` bytes in the place of one of `old` bytes; where there is none, that is 0.
+/// Counts a block of `new` bytes that replaces a block of `old` bytes; 0 means no block.
 fn count(old: usize, new: usize) {
-    // A thread that is ending has no counters any more.
+    // The counters of an ending thread are already destroyed.
     let _ = COUNTS.try_with(|cell| {
         let Counts { calls, asked, live, peak } = cell.get();
         let live = live + bytes(new) - bytes(old);
@@ -63,7 +63,7 @@ fn bytes(size: usize) -> i64 {
 }
 
 #[expect(unsafe_code, reason = "the trait is unsafe; every call goes to the system's allocator unchanged")]
-// SAFETY: each method hands its arguments to `System` as they came and returns what it gave.
+// SAFETY: each method passes its arguments to `System` unchanged and returns its result.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(0, layout.size());
@@ -80,7 +80,8 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(block, layout) }
     }
 
-    /// A block that grows is counted once, at its new size: the system moves pages of large blocks, not bytes.
+    /// A grown block is counted once, at its new size: the system remaps the pages of large blocks instead of copying
+    /// bytes.
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(layout.size(), size);
         unsafe { System.realloc(block, layout, size) }

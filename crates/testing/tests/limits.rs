@@ -1,7 +1,8 @@
-//! Memory is the largest frame and a fixed rest, never the session; a line in steady state allocates nothing.
+//! Memory is bounded by the largest frame plus a constant, never by the session; a line in steady state allocates
+//! nothing.
 //!
-//! `INTERLINGUA_FULL=1` streams 2 GB instead of 64 MB. A log dialect is measured the moment it is registered and has
-//! fixtures; one with a line in [`LINES`] is also given a line of 70 MB.
+//! `INTERLINGUA_FULL=1` streams 2 GB instead of 64 MB. A log dialect is measured as soon as it is registered and has
+//! fixtures; a dialect with a line in [`LINES`] is also tested with a line of 70 MB.
 
 #![allow(missing_docs, reason = "not published")]
 
@@ -18,12 +19,12 @@ use interlingua_testing::{Counting, counts, restart};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a conversion may hold beside its largest line.
+/// The memory that a conversion may use beside its largest line.
 const CEILING: i64 = 64 << 20;
 const CHUNK: usize = 64 << 10;
 const LONG_LINE: usize = 70 << 20;
 
-/// A line of a dialect, cut where something long can stand as a JSON string, and where any JSON value can.
+/// A line of a dialect, split where a long JSON string can be inserted, and where any JSON value can be inserted.
 const LINES: &[(&str, [&str; 2], [&str; 2])] = &[
     (
         "claude-code",
@@ -63,11 +64,12 @@ fn a_long_generated_log_needs_little_memory_and_no_allocation_per_line() {
     assert!(report.adds_up() && report.lost == 0 && report.problems.is_empty(), "{:?}", report.problems);
 }
 
-/// What a conversion of ordinary pieces holds, however many they are: the largest piece, and what is remembered of calls and
-/// ids that may be named again. An id is a key of 16 bytes: a narrower one could be made to collide.
+/// The memory of a conversion of ordinary pieces, however many: the largest piece, and the call and item ids that may
+/// be referenced again. An id is stored as a key of 16 bytes, because a shorter key could be made to collide.
 const ORDINARY: i64 = 3 << 20;
 
-/// Eight bytes of a hash for each text, and the ids of messages: a log that may write its history anew has to know it.
+/// Dialects that remember eight bytes of a hash for each text, and the ids of messages: such a log may write its
+/// history again.
 const REMEMBERS: &[&str] = &["gemini-cli"];
 
 #[test]
@@ -95,7 +97,7 @@ fn a_long_log_of_any_agent_needs_little_memory_there_and_back() {
     }
 }
 
-/// What some work holds from one time to the next, and the most at once.
+/// The memory held between runs, and the peak.
 #[derive(Default)]
 struct Own {
     live: i64,
@@ -112,13 +114,14 @@ impl Own {
     }
 }
 
-/// What is remembered of responses grows in two tables, each of which doubles once or twice while a thousand lines pass; apart
-/// from that a plain line costs nothing.
+/// The tables of known responses grow: two tables double once or twice within a thousand lines. Apart from that, a
+/// plain line allocates nothing.
 const GROWTH: u64 = 4;
 
-/// What a fixture has in each few lines, real logs have once in hundreds: the session changes, a call is remembered until its
-/// result comes. Such lines cost something; a thousand lines of fixtures cost this much at most. Plain ones cost nothing: see
-/// the long log above. Calls without an id cost most: each gets one of ours, and is read again where its entry is rebuilt.
+/// Every few lines of a fixture, but only one in hundreds of a real log, change the session or hold a call that is
+/// remembered until its result. These lines allocate; a thousand lines of fixtures make at most this many allocations.
+/// Plain lines allocate nothing, as the test of the long log above shows. Calls without an id are the most expensive:
+/// each gets a generated id and is parsed again when its entry is rebuilt.
 const MOST_CALLS: u64 = 4_000;
 
 #[test]
@@ -144,11 +147,11 @@ fn every_log_dialect_allocates_little_in_steady_state() {
     }
 }
 
-/// The APIs that have code of their own.
+/// The APIs with their own reader and writer code.
 const WIRES: [&str; 4] = ["anthropic", "openai-chat", "openai-responses", "gemini"];
 
-/// A thought, a text and arguments in pieces, from each API to each other. What is remembered grows in buffers that double
-/// once or twice while this is measured; apart from that, a piece costs nothing.
+/// Reasoning, text and arguments in deltas, from each API to each other API. Buffers of remembered content double once
+/// or twice during the measurement; apart from that, a delta allocates nothing.
 #[test]
 fn a_stream_allocates_nothing_per_event_in_steady_state() {
     let side = |name| (Dialect::named(name).expect("registered"), Role::Stream);
@@ -173,14 +176,14 @@ fn a_stream_allocates_nothing_per_event_in_steady_state() {
                 asked.push(counts().calls - before);
             }
             let count = events.len();
-            // Gemini's calls come whole.
+            // Gemini's calls arrive complete.
             let arguments = if from.0.name == "gemini" { 0..0 } else { count - 200..count - 50 };
             let windows =
                 [("a thought", 100..400), ("a text", count / 2..count / 2 + 500), ("arguments", arguments)];
             for (what, window) in windows {
                 let asked: u64 = asked[window].iter().sum();
-                // The Responses API says everything once more, and Gemini's citations point into all that was said;
-                // thoughts are remembered by all.
+                // The Responses API repeats all content at the end, and Gemini's citations refer to positions in the
+                // whole text; all APIs remember reasoning.
                 let remembering = [from, to].iter().filter(|side| WIRES[2..].contains(&side.0.name)).count();
                 let buffers = remembering as u64 + u64::from(what == "a thought");
                 assert!(
@@ -225,8 +228,8 @@ fn one_line_that_is_not_text_needs_itself_and_little_more() {
     each_line(|dialect, [open, _], _| long_line(dialect, open, b"\xff\xfe\x00\x01", "\n"));
 }
 
-/// The record of a long line goes back through a larger window: the entry, the line kept in it and the value that
-/// fills the hole stand side by side.
+/// Restoring a long line from its record needs more memory: the entry, its kept line and the value for the hole are in
+/// memory together.
 #[test]
 fn the_record_of_a_long_string_goes_back_in_a_few_times_its_size() {
     each_line(|dialect, [open, close], _| {
@@ -249,21 +252,21 @@ fn the_record_of_a_long_string_goes_back_in_a_few_times_its_size() {
 
 // ---- measuring -------------------------------------------------------------------------------------------------------
 
-/// One conversion under the counters.
+/// One measured conversion.
 struct Measure {
     name: String,
     pipe: Pipe,
     out: Discard,
     bytes_in: u64,
     lines: usize,
-    /// The largest line so far, which memory may hold once.
+    /// The largest line so far, which may be in memory once.
     largest: usize,
     before: i64,
-    /// The most that was held in `push` and `finish`.
+    /// The peak memory of `push` and `finish`.
     peak: i64,
-    /// Calls to the allocator while lines 1000 to 2000 passed.
+    /// Allocations during lines 1000 to 2000.
     steady_calls: u64,
-    /// A file passes again and again.
+    /// The same file is converted repeatedly.
     repeats: bool,
 }
 
@@ -319,7 +322,7 @@ impl Measure {
     }
 }
 
-/// Counts what is written and drops it.
+/// Counts the written bytes and drops them.
 struct Discard(u64);
 
 impl Output for Discard {
@@ -328,7 +331,7 @@ impl Output for Discard {
     }
 }
 
-/// Streams one line of 70 MB with `unit` over and over between `open` and `close`, some usual lines around it.
+/// Streams one line of 70 MB with `unit` repeated between `open` and `close`, and a few ordinary lines around it.
 fn long_line(dialect: &'static Dialect, open: &str, unit: &[u8], close: &str) {
     let mut measure = Measure::new((dialect, Role::Log), record());
     let chunk = unit.repeat(CHUNK / unit.len());

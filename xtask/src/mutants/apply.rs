@@ -1,6 +1,6 @@
 //! Writes mutants into source text, each behind a switch.
 //!
-//! | the text is | it becomes |
+//! | original text | switched text |
 //! |---|---|
 //! | an expression | `(if on("a") { A } else if on("b") { B } else { the text })` |
 //! | a statement | the same without brackets |
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use super::list::Mutant;
 use crate::TaskResult;
 
-/// The switch, at the end of each crate's `lib.rs`.
+/// The switch module, appended to each crate's `lib.rs`.
 pub(super) const SWITCH_MODULE: &str = r#"
 #[allow(missing_docs, dead_code, unreachable_pub)]
 pub(crate) mod mutant_switch {
@@ -30,13 +30,13 @@ pub(crate) mod mutant_switch {
 }
 "#;
 
-/// What became of the source.
+/// The switched source.
 pub(super) struct Switched {
     /// The new text of each file that has a mutant.
     pub(super) files: BTreeMap<PathBuf, String>,
-    /// Mutants that cannot be written so, with the reason.
+    /// Mutants that cannot be switched, with the reason.
     pub(super) refused: BTreeMap<String, String>,
-    /// In which lines of the new text each mutant stands.
+    /// The lines of each mutant in the new text.
     pub(super) places: Vec<(PathBuf, Range<usize>, Vec<String>)>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct CompileError {
     pub(super) text: String,
 }
 
-/// The mutants that stand at the line of an error; none there, the nearest in the same file.
+/// The mutants at the line of an error, or else the nearest mutants in the same file.
 pub(super) fn at_fault(places: &[(PathBuf, Range<usize>, Vec<String>)], error: &CompileError) -> Vec<String> {
     let here = places.iter().filter(|(file, ..)| *file == error.file);
     let distance = |lines: &Range<usize>| {
@@ -61,7 +61,7 @@ pub(super) fn at_fault(places: &[(PathBuf, Range<usize>, Vec<String>)], error: &
     here.min_by_key(|(_, lines, _)| distance(lines)).map(|(.., names)| names.clone()).unwrap_or_default()
 }
 
-/// The text of each file that a mutant changes, as it stands now: the source may be edited while a run goes on.
+/// The current text of each file that a mutant changes, read once because the source may be edited during a run.
 pub(super) fn sources(mutants: &[Mutant], root: &Path) -> TaskResult<BTreeMap<String, String>> {
     let mut sources = BTreeMap::new();
     for Mutant { file, .. } in mutants {
@@ -80,7 +80,7 @@ pub(super) fn apply(mutants: &[Mutant], sources: &BTreeMap<String, String>) -> S
     }
     for (file, mutants) in by_file {
         let Some(source) = sources.get(file) else { continue };
-        // Mutants of the same text share a switch; of texts that overlap, the first is taken.
+        // Mutants of the same text share a switch; of overlapping texts, the first is used.
         let mut spans: Vec<(Range<usize>, Vec<&Mutant>)> = Vec::new();
         for mutant in mutants {
             match span(source, mutant) {
@@ -117,7 +117,7 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// Where the text of a mutant stands.
+/// The position of a mutant's text.
 fn span(source: &str, mutant: &Mutant) -> Result<Range<usize>, String> {
     let from = match &mutant.after {
         None => 0,
@@ -133,7 +133,7 @@ fn span(source: &str, mutant: &Mutant) -> Result<Range<usize>, String> {
     Ok(first)
 }
 
-/// How much of the source is this text, spaces aside.
+/// The length of the source prefix that equals this text, ignoring whitespace.
 fn match_ahead(source: &str, text: &str) -> Option<usize> {
     let mut chars = source.char_indices().filter(|(_, c)| !c.is_whitespace());
     if source.starts_with(char::is_whitespace) {
@@ -184,7 +184,7 @@ fn switch(was: &str, mutants: &[&Mutant]) -> String {
     }
 }
 
-/// An arm of a `match`: its pattern, its guard and its body.
+/// An arm of a `match`: pattern, guard and body.
 #[derive(Debug)]
 struct Arm {
     pattern: String,
@@ -215,7 +215,7 @@ fn switch_arms(was: &[Arm], mutants: &[&Mutant]) -> String {
     let mut text = String::new();
     let with = |arm: &Arm, condition: &str| {
         let guard = arm.guard.as_ref().map(|it| format!(" && ({it})")).unwrap_or_default();
-        // A guard with `let` cannot stand in brackets.
+        // A guard with `let` cannot be in brackets.
         format!("{} if {condition}{guard} => {},\n", arm.pattern, arm.body)
     };
     for (mutant, now) in mutants.iter().zip(&now) {
@@ -234,7 +234,7 @@ fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The arms that a text is, if it is some.
+/// The match arms in a text, if it consists of arms.
 fn arms(text: &str) -> Option<Vec<Arm>> {
     let mut arms = Vec::new();
     let mut rest = text.trim();
@@ -257,7 +257,7 @@ fn arms(text: &str) -> Option<Vec<Arm>> {
     (!arms.is_empty()).then_some(arms)
 }
 
-/// Where a text stands outside of brackets and strings.
+/// The position of a text outside of brackets and strings.
 fn outside(text: &str, wanted: &str) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0_i32, false, false);
     for (at, c) in text.char_indices() {

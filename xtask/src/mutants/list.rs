@@ -8,24 +8,24 @@
 //! + "error" => Status::Completed,
 //! ```
 //!
-//! The lines with `-` are the text as it stands, spaces aside; it stands once in the file, or once after the text of the
-//! `after` line. The lines with `+` are the text of the mutant. Both are one expression, one statement or some arms of a
-//! `match`. Lines that begin with `#` are comments.
+//! The lines with `-` are the original text, ignoring whitespace; it must occur once in the file, or once after the
+//! text of the `after` line. The lines with `+` are the text of the mutant. Both are one expression, one statement or
+//! some arms of a `match`. Lines that begin with `#` are comments.
 
 use std::fs;
 use std::path::Path;
 
 use crate::TaskResult;
 
-/// One mistake.
+/// One mutant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mutant {
     pub(super) name: String,
-    /// In one line, how the program differs.
+    /// A one-line description of the wrong behaviour.
     pub(super) about: String,
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     pub(super) file: String,
-    /// The text is looked for behind this one.
+    /// The text is searched after this text.
     pub(super) after: Option<String>,
     pub(super) was: String,
     pub(super) now: String,

@@ -1,4 +1,4 @@
-//! Builds the tests of the copy, and runs them with one mutant switched on.
+//! Builds the tests of the copy, and runs them with one mutant active.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use super::list::Mutant;
 use super::{PACKAGES, SWITCH};
 use crate::{TaskResult, say};
 
-/// A test binary and how long it takes.
+/// A test binary and its duration.
 #[derive(Debug)]
 pub(super) struct TestBinary {
     package: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct TestBinary {
     left_out: Vec<String>,
 }
 
-/// What the tests made of a mutant.
+/// The verdict of the tests on a mutant.
 #[derive(Debug)]
 pub(super) enum MutantVerdict {
     /// A test failed: the binary, the tests, the time spent.
@@ -52,7 +52,7 @@ impl MutantVerdict {
     }
 }
 
-/// Builds the test binaries, all or those of these names. The inner error is the compiler's.
+/// Builds the test binaries, all or those with these names. The inner error holds the compiler's errors.
 pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<TestBinary>, Vec<CompileError>>> {
     let mut binaries = Vec::new();
     for package in PACKAGES {
@@ -112,7 +112,7 @@ fn compile_error(line: &str) -> Option<CompileError> {
     Some(CompileError { file: PathBuf::from(file), line: number, text: line.to_owned() })
 }
 
-/// Runs each test binary with no mutant on. A test that fails then is left out. The fastest binary comes first.
+/// Runs each test binary without a mutant: a binary that fails then is not used. The fastest comes first.
 pub(super) fn baseline(binaries: Vec<TestBinary>, tree: &Path) -> TaskResult<Vec<TestBinary>> {
     let mut usable = Vec::new();
     for mut binary in binaries {
@@ -141,10 +141,10 @@ pub(super) fn baseline(binaries: Vec<TestBinary>, tree: &Path) -> TaskResult<Vec
     if usable.is_empty() { Err("no test binary passes".into()) } else { Ok(usable) }
 }
 
-/// Runs the test binaries with this mutant on until one fails or takes far too long.
+/// Runs the test binaries with this mutant active until one fails or takes far too long.
 pub(super) fn judge(mutant: &Mutant, binaries: &[TestBinary], tree: &Path) -> TaskResult<MutantVerdict> {
     let begun = Instant::now();
-    // Only what depends on the crate can notice.
+    // Only tests of crates that depend on the mutated crate can detect it.
     let reaches = |package: &str| {
         mutant.file.starts_with(&format!("crates/{package}/"))
             || mutant.file.starts_with("crates/interlingua/")
@@ -173,7 +173,7 @@ fn start(binary: &TestBinary, tree: &Path, mutant: &str, limit: Duration) -> Tas
     Ok(run.output()?)
 }
 
-/// The tests that failed, the first few.
+/// The first few failed tests.
 fn failed(run: &Output) -> String {
     if run.status.code() == Some(124) {
         return "never ended".to_owned();

@@ -1,4 +1,4 @@
-//! Running the programs, each in an empty home beside a scripted model.
+//! Runs the agent programs, each in an empty home with a scripted model.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -39,7 +39,7 @@ impl<'a> Bench<'a> {
         let modules = agents.join("node_modules");
         let program = match case.agent {
             Agent::Claude => modules.join("@anthropic-ai/claude-code/bin/claude.exe"),
-            // The launcher beside it would leave its child behind when stopped.
+            // The launcher script would leave its child running when stopped.
             Agent::Codex => find(&modules.join("@openai"), &|path| path.ends_with("bin/codex"))?
                 .pop()
                 .ok_or("no `codex` program\nhint: see the npm line in record_fixtures.rs")?,
@@ -106,7 +106,7 @@ impl<'a> Bench<'a> {
         Ok(files)
     }
 
-    /// A command in the scratch repository that sees nothing of this machine's environment.
+    /// A command in the scratch repository, without this machine's environment.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
         command
     }
 
-    /// Starts the program, plays `run.say` on its stdin, and returns all it printed.
+    /// Starts the program, sends `run.say` to its stdin, and returns its stdout.
     fn converse(&self, run: &Run) -> TaskResult<String> {
         let (common, more): (&[_], &[_]) = match (self.case.agent, run.say.is_empty()) {
             (Agent::Claude, true) => (CLAUDE, &["--dangerously-skip-permissions"]),
@@ -172,7 +172,7 @@ impl<'a> Bench<'a> {
         program.end()
     }
 
-    /// Where the program left what `source` names.
+    /// The path of the output that `source` names.
     fn log(&self, source: &FixtureSource) -> TaskResult<PathBuf> {
         let home = self.scratch.join("user");
         let has = |path: &Path, extension: &str| path.extension().is_some_and(|is| is == extension);

@@ -1,8 +1,8 @@
-//! The cases: what the model says, what we run, what we keep.
+//! The cases: the model's replies, the command lines, and the outputs to keep.
 
 use super::SESSION;
 
-/// One recording: what the model says, what we run, what we keep.
+/// One recording: the model's replies, the command lines, and the outputs to keep.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) agent: Agent,
@@ -18,15 +18,15 @@ pub(super) enum Agent {
     Copilot,
 }
 
-/// One start of the program. `{thread}` in `args` and `{repo}` in `say` are filled in;
-/// `say` drives stdin, and when it is empty the prompt is among the arguments.
+/// One start of the program. `{thread}` in `args` and `{repo}` in `say` are filled in; `say` is written to stdin, and
+/// if it is empty the prompt is among the arguments.
 pub(super) struct Run {
     pub(super) args: &'static [&'static str],
     pub(super) say: &'static [Step],
 }
 
 pub(super) enum Step {
-    /// Writes a line. `{=a.b}` is the raw value at that path of the line awaited last.
+    /// Writes a line. `{=a.b}` is the raw value at that path of the last awaited line.
     Send(&'static str),
     /// Waits for a stdout line that contains this text.
     Await(&'static str),
@@ -39,13 +39,13 @@ pub(super) enum FixtureSource {
     Log,
     /// The log of a subagent.
     ChildLog,
-    /// The small file Claude Code puts beside a subagent's log.
+    /// The small file that Claude Code puts next to a subagent's log.
     ChildMeta,
     /// The log of a Codex fork.
     ForkLog,
 }
 
-/// An answer of the scripted model, given to the first request that contains `when`.
+/// A reply of the scripted model to the first request that contains `when`.
 pub(super) struct Reply {
     pub(super) when: &'static str,
     pub(super) act: Act,
@@ -53,7 +53,7 @@ pub(super) struct Reply {
 
 pub(super) enum Act {
     Say(&'static [ScriptedBlock]),
-    /// Says the blocks, never closes the last one, and waits for the client to hang up.
+    /// Sends the blocks, never closes the last block, and waits for the client to hang up.
     Stall(&'static [ScriptedBlock]),
     Refuse(&'static str, &'static str),
 }
@@ -96,7 +96,7 @@ pub(super) const CODEX: &[&str] =
     &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins"];
 pub(super) const COPILOT: &[&str] = &["--output-format", "json"];
 
-/// Longer than the cut, with every kind of escape: proves that our own text survives whole.
+/// Longer than the cut, with every kind of escape: shows that our own text is never cut.
 pub(super) const LONG_TEXT: &str = "I look at the notes and at the state of the repository at once.\n\n\
     | file | why |\n|---|---|\n| `notes.txt` | it says \"hello\" \\ «grüß dich» \u{1f980} |\n| `src/` | \
     may not exist; a tab\there and a slash / there |\n\nThen I try one command that must fail.";

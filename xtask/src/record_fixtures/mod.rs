@@ -1,18 +1,16 @@
-//! `cargo xtask record-fixtures`: runs the real agent programs against a scripted model on loopback
-//! and keeps what they wrote as fixtures.
+//! `cargo xtask record-fixtures`: runs the real agent programs against a scripted model on loopback and keeps their
+//! output as fixtures.
 //!
-//! Each [`Case`](cases::Case) is a short script of model replies, the command lines to run, and which outputs to
-//! keep. The program gets an empty HOME and a fresh git repository, so nothing of the machine leaks
-//! in. What it wrote is then edited *in the text* ([`Tidy`](tidy::Tidy)): long strings that are not ours and
-//! long vendor lists are cut, paths and versions of this machine become neutral. Every other byte
-//! (key order, number spelling, spacing, escapes) stays what the program wrote, because readers are
-//! tested against those bytes. Hashes and byte offsets inside the logs therefore no longer match
-//! the text around them.
+//! Each [`Case`](cases::Case) is a short script of model replies, the command lines to run, and which outputs to keep.
+//! The program gets an empty HOME and a fresh git repository, so that no data of the machine leaks in. Its output is
+//! then edited *in the text* ([`Tidy`](tidy::Tidy)): long strings that are not ours and long vendor lists are cut,
+//! paths and versions of this machine become neutral. Every other byte (key order, number spelling, spacing, escapes)
+//! stays as the program wrote it, because readers are tested against those bytes. Hashes and byte offsets inside the
+//! logs therefore no longer match the text around them.
 //!
-//! This never talks to a real model and installs nothing; before it, run
-//! `npm i --prefix /tmp/agents @anthropic-ai/claude-code@latest @openai/codex@latest @github/copilot`.
-//! To be sure that the programs stay offline, run it where only loopback is up:
-//! `unshare -n sh -c 'ip link set lo up; cargo xtask record-fixtures'`.
+//! This task never contacts a real model and installs nothing; before it, run `npm i --prefix /tmp/agents
+//! @anthropic-ai/claude-code@latest @openai/codex@latest @github/copilot`. To be sure that the programs stay offline,
+//! run it where only loopback is up: `unshare -n sh -c 'ip link set lo up; cargo xtask record-fixtures'`.
 
 mod agents;
 mod cases;
@@ -32,8 +30,8 @@ use cases::CASES;
 
 /// Records all cases, or only those named in `args`.
 ///
-/// Options: `--agents DIR` (npm prefix holding the programs), `--scratch DIR` (made and removed),
-/// `--out DIR` (the dialects folder).
+/// Options: `--agents DIR` (npm prefix holding the programs), `--scratch DIR` (created and removed), `--out DIR` (the
+/// dialects folder).
 pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
     let mut agents = PathBuf::from("/tmp/agents");
     let mut scratch = PathBuf::from(NEUTRAL);
@@ -73,9 +71,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
     if failed > 0 { Err(format!("{failed} cases failed").into()) } else { Ok(()) }
 }
 
-/// The folder the fixtures go to: the month the programs were current.
+/// The folder of the fixtures: the month in which the programs were current.
 const SET: &str = "2026-11";
-/// The scratch folder as fixtures show it.
+/// The path that replaces the scratch folder in fixtures.
 const NEUTRAL: &str = "/tmp/demo";
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 const PATIENCE: Duration = Duration::from_secs(60);

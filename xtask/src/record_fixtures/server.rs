@@ -1,4 +1,4 @@
-//! The scripted model: a server on loopback that says what its script says.
+//! The scripted model: a server on loopback that sends the replies of its script.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,8 +12,8 @@ use super::tidy::at_path;
 use super::voice::ScriptedVoice;
 use super::{PATIENCE, TaskResult};
 
-/// A model on loopback that says what its script says: `POST /v1/messages` as Anthropic,
-/// `POST /v1/responses` as OpenAI, anything else is not found.
+/// A model on loopback that sends the replies of its script: `POST /v1/messages` as Anthropic, `POST /v1/responses` as
+/// OpenAI, 404 for all other requests.
 pub(super) struct Model {
     pub(super) port: u16,
     stage: Arc<Mutex<Stage>>,
@@ -23,7 +23,7 @@ struct Stage {
     left: VecDeque<&'static Reply>,
     repo: String,
     served: usize,
-    /// Requests the script had no answer for.
+    /// Requests without a reply in the script.
     surprises: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl Model {
         Ok(Self { port, stage })
     }
 
-    /// Fails when the program asked more or less than the script expected.
+    /// Fails if the program sent more or fewer requests than the script expects.
     pub(super) fn finished(&self) -> TaskResult<()> {
         let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         if stage.left.is_empty() && stage.surprises.is_empty() {
@@ -118,14 +118,14 @@ fn serve(mut stream: TcpStream, stage: &Mutex<Stage>) -> TaskResult<()> {
         Act::Stall(blocks) => {
             let text = if anthropic { voice.messages(blocks, true) } else { voice.responses(blocks, true) };
             answer(&mut stream, "200 OK", "text/event-stream", &text)?;
-            // Nothing more comes from the client but its hanging up.
+            // The client sends nothing more; wait until it hangs up.
             while stream.read(&mut [0])? > 0 {}
             Ok(())
         }
     }
 }
 
-/// Writes a response without a length: the body ends when the connection does.
+/// Writes a response without a length: the body ends with the connection.
 fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> TaskResult<()> {
     write!(
         stream,

@@ -1,4 +1,4 @@
-//! Tidying: edits the text of a log so that nothing of this machine, and little of the vendor, is left in it.
+//! Tidying: edits the text of a log to remove all data of this machine and most of the vendor's texts.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,9 @@ use super::cases::{Act, Case, ScriptedBlock};
 use super::voice::quote;
 use super::{NEUTRAL, TaskResult};
 
-/// Edits the text of a JSON line without parsing it into values, so that all it does not touch stays
-/// as written.
+/// Edits the text of a JSON line without parsing it into values, so that untouched text stays as written.
 pub(super) struct Tidy {
-    /// What of this machine is replaced by what, in this order. (No program writes the host name.)
+    /// Machine names and replacements, applied in order. (No program writes the host name.)
     swaps: Vec<(String, String)>,
     /// Texts of the script, as JSON strings: never cut.
     ours: Vec<String>,
@@ -43,7 +42,7 @@ impl Tidy {
         Ok(Self { swaps, ours })
     }
 
-    /// Appends the edited line. A line that is no JSON object only has names replaced.
+    /// Appends the edited line. In a line that is not a JSON object, only names are replaced.
     pub(super) fn line(&self, line: &str, out: &mut String) -> TaskResult<()> {
         if line.trim_start().starts_with('{') {
             self.value(line, LinePlace::Open, out)
@@ -53,7 +52,7 @@ impl Tidy {
         }
     }
 
-    /// Appends one value with the spaces around it.
+    /// Appends one value with its surrounding whitespace.
     fn value(&self, text: &str, place: LinePlace, out: &mut String) -> TaskResult<()> {
         let inner = text.trim();
         let lead = text.len() - text.trim_start().len();
@@ -137,7 +136,7 @@ impl Tidy {
     }
 }
 
-/// Where in a line we are: in what the session said, or in lists and texts the vendor ships.
+/// The position in a line: in content of the session, or in lists and texts of the vendor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LinePlace {
     Open,
@@ -188,7 +187,7 @@ fn parts(container: &str) -> TaskResult<Vec<&str>> {
     Err("an open bracket at the end of the line".into())
 }
 
-/// Where the value of an object member begins: after the key and its colon.
+/// The start of an object member's value: after the key and its colon.
 fn key_end(member: &str) -> usize {
     let lead = member.len() - member.trim_start().len();
     let key = string_len(&member[lead..]);
@@ -196,7 +195,7 @@ fn key_end(member: &str) -> usize {
     lead + key + colon
 }
 
-/// Length of the JSON string, with its quotes, that `text` starts with.
+/// Length of the JSON string, with its quotes, at the start of `text`.
 fn string_len(text: &str) -> usize {
     let mut at = 1;
     while at < text.len() && !text[at..].starts_with('"') {
@@ -237,7 +236,7 @@ pub(super) fn at_path<'a>(text: &'a str, path: &str) -> Option<&'a str> {
     Some(value)
 }
 
-/// Fails with the word when `text` still names a folder of a real machine.
+/// Fails with the word if `text` still names a folder of a real machine.
 pub(super) fn no_machine_words(text: &str) -> Result<(), &'static str> {
     // Codex calls its first agent `/root` and a helper `/root/<task>`; neither is a folder.
     let agents = ["/root/counter", "`/root`", "\"/root\"", ": /root\\n"];

@@ -1,8 +1,8 @@
-//! How the scripted model speaks: one reply as the events of either API.
+//! The output of the scripted model: one reply as the events of either API.
 
 use super::cases::ScriptedBlock;
 
-/// Speaks one reply as server-sent events.
+/// Writes one reply as server-sent events.
 pub(super) struct ScriptedVoice {
     pub(super) n: usize,
     pub(super) model: String,

@@ -1,4 +1,4 @@
-//! All prose of a trial: what is off in a file, and the summary.
+//! All prose of a trial: the problems of a file, and the summary.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use interlingua::ledger::{Report, Row};
 use super::tally::{Counted, Seen, TrialTally, Worst, ratio};
 use super::{ComesBack, Difference, Trial, Tried};
 
-/// How many of a kind are listed before `… and N more`.
+/// How many entries of a list are printed before `… and N more`.
 const MOST: usize = 20;
 
-/// What is off in one file; nothing if all is well.
+/// The problems of one file; empty if there are none.
 pub(super) fn trial(name: &str, trial: &Trial) -> String {
     let mut text = String::new();
     match trial {
@@ -42,7 +42,7 @@ fn tried(text: &mut String, name: &str, tried: &Tried) {
             );
         }
     }
-    // Whatever the dialect cannot build, the lines that it kept say.
+    // A loss on the way to the record or back is an error, because kept lines hold all that the dialect cannot build.
     for (way, report) in [("to the record", &tried.there), ("back", &tried.back)] {
         if let Some(Row { path, reason, first, .. }) = report.lost_paths.first() {
             let reason = reason.map_or("", |reason| reason.word());
@@ -59,7 +59,7 @@ fn tried(text: &mut String, name: &str, tried: &Tried) {
     errors(text, name, &tried.there);
 }
 
-/// The first error, and how many there are.
+/// The first error, and the number of errors.
 fn errors(text: &mut String, name: &str, report: &Report) {
     let is_error = |problem: &&Problem| problem.code.severity() == Severity::Error;
     let Some(Problem { code, place, detail, window }) = report.problems.iter().find(is_error) else {
@@ -83,7 +83,7 @@ fn caret(text: &mut String, indent: usize, window: &Window) {
     let _ = writeln!(text, "{:width$}^", "", width = indent + window.before.chars().count());
 }
 
-/// What all files came to.
+/// The summary of all files.
 pub(super) fn tally(dialect: &Dialect, tally: &TrialTally) -> String {
     let TrialTally { tried, failed, same, different, uncompared, unbalanced, .. } = tally;
     let mut text = format!("\n`{}`, through a record and back\n\n", dialect.name);
@@ -144,7 +144,7 @@ pub(super) fn tally(dialect: &Dialect, tally: &TrialTally) -> String {
     text
 }
 
-/// A table of the most frequent things.
+/// A table of the most frequent entries.
 fn counted<K: Ord>(
     text: &mut String,
     title: &str,
@@ -202,7 +202,7 @@ fn number(number: u64) -> String {
     text
 }
 
-/// A name out of a file, or of one: no line ends, nothing that moves a cursor, and not too long.
+/// A name from a file, safe to print: no line breaks, no control characters, and not too long.
 pub(super) fn printable(name: &str) -> String {
     const LONGEST: usize = 120;
     let mut text: String = name.chars().take(LONGEST).collect();

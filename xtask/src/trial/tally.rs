@@ -1,4 +1,4 @@
-//! The sum over all files. Bounded, however many files there are and whatever they are full of.
+//! The sum over all files, in bounded memory whatever the number and content of the files.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use interlingua::ledger::{Reason, Report, Row};
 
 use super::{ComesBack, Items, Trial, Tried};
 
-/// What all files came to.
+/// The sums of all files.
 #[derive(Default)]
 pub(super) struct TrialTally {
-    /// Files that went through.
+    /// Converted files.
     pub(super) tried: u64,
-    /// Files that could not be read, or panicked.
+    /// Files that could not be read, or whose conversion panicked.
     pub(super) failed: u64,
     pub(super) same: u64,
     pub(super) different: u64,
     pub(super) uncompared: u64,
-    /// Files with a run whose books do not add up.
+    /// Files with a report that does not add up.
     pub(super) unbalanced: u64,
     pub(super) bytes: u64,
     pub(super) record_bytes: u64,
-    /// The record that is largest by its source: how many times as large, and whose.
+    /// The largest ratio of a record's size to its source's size, with its file.
     pub(super) worst: Option<Worst>,
     pub(super) frames: u64,
     pub(super) damaged: u64,
@@ -34,15 +34,15 @@ pub(super) struct TrialTally {
     pub(super) calls: u64,
     pub(super) results: u64,
     pub(super) notices: Counted<String>,
-    /// What was skipped, by what it looks like.
+    /// Skipped files, by the result of detection.
     pub(super) skipped: Counted<String>,
     pub(super) kept_paths: Counted<String>,
     pub(super) lost_paths: Counted<(String, Option<Reason>)>,
-    /// What is wrong with the files: code and detail.
+    /// Problems of the files: code and detail.
     pub(super) problems: Counted<(&'static str, String)>,
-    /// Errors on the way back from the record, which are no file's fault.
+    /// Errors on the way back from the record, which are not problems of the file.
     pub(super) problems_back: Counted<(&'static str, String)>,
-    /// Problems beyond the first hundred of a file, of whatever code.
+    /// Problems beyond the first hundred of a file, of any code.
     pub(super) more_problems: u64,
 }
 
@@ -88,7 +88,7 @@ impl TrialTally {
         }
     }
 
-    /// A short log is all frame: it counts only while there is no longer one.
+    /// A short log is mostly overhead: it counts only while there is no longer log.
     fn weigh(&mut self, name: &str, bytes: u64, record_bytes: u64) {
         if bytes == 0 {
             return;
@@ -110,7 +110,7 @@ impl TrialTally {
         self.mapped += report.mapped;
         self.kept += report.kept;
         self.lost += report.lost;
-        // A blank file is damaged as a whole, and has no line that is.
+        // A blank file is counted as damaged but has no damaged line.
         let blank = report.problems.iter().any(|problem| problem.code == Code::Empty);
         self.damaged += report.damaged - u64::from(blank);
         self.more_problems += report.more_problems;
@@ -130,7 +130,7 @@ fn key(problem: &Problem) -> (&'static str, String) {
     (problem.code.name(), problem.detail.clone())
 }
 
-/// A frame is a line, for anything that is read in lines.
+/// The position of a frame, which is a line number for files read in lines.
 fn place(name: &str, frame: u64) -> String {
     if frame == 0 { name.to_owned() } else { format!("{name}:{frame}") }
 }
@@ -140,18 +140,18 @@ pub(super) fn ratio(record_bytes: u64, bytes: u64) -> f64 {
     record_bytes as f64 / bytes as f64
 }
 
-/// Things with how often they were seen, and where first.
+/// Counted keys, with the place of the first occurrence.
 pub(super) struct Counted<K> {
     rows: BTreeMap<K, Seen>,
-    /// How often things were seen that found no room here.
+    /// The count of keys beyond the limit.
     pub(super) others: u64,
 }
 
 pub(super) struct Seen {
-    /// How often.
+    /// The number of occurrences.
     pub(super) count: u64,
     pub(super) bytes: u64,
-    /// Where first.
+    /// The first occurrence.
     pub(super) first: String,
 }
 
@@ -162,7 +162,7 @@ impl<K> Default for Counted<K> {
 }
 
 impl<K: Ord> Counted<K> {
-    /// Room for so many different things.
+    /// The maximum number of different keys.
     const MOST: usize = 1 << 16;
 
     fn add(&mut self, key: K, count: u64, bytes: u64, first: impl FnOnce() -> String) {
@@ -180,12 +180,12 @@ impl<K: Ord> Counted<K> {
         self.rows.len()
     }
 
-    /// How often anything was seen.
+    /// The total count of all keys.
     pub(super) fn total(&self) -> u64 {
         self.others + self.rows.values().map(|row| row.count).sum::<u64>()
     }
 
-    /// The most frequent first.
+    /// The rows, most frequent first.
     pub(super) fn by_count(&self) -> Vec<(&K, &Seen)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.count));

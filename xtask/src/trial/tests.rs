@@ -5,7 +5,7 @@ use interlingua::dialects::{Plane, RoleSpec, WriteSpec};
 
 use super::*;
 
-/// Tries a path and returns the sums and what was said.
+/// Tests a path and returns the sums and the output.
 fn trying(dialect: &'static Dialect, path: &Path) -> (TrialTally, String) {
     let mut out = Vec::new();
     let tally = try_all(dialect, path, &mut out).expect("a path that is there");
@@ -20,7 +20,7 @@ fn fixtures(dialect: &Dialect) -> PathBuf {
     crate::root().join("crates/interlingua/src/dialects").join(dialect.folder()).join("fixtures")
 }
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -167,6 +167,6 @@ fn a_difference_is_shown_on_both_sides_at_the_character_that_differs() {
     assert_eq!(shown("a\nbcd", "a\nbxd"), found(2, 1, "cd", "xd"));
     assert_eq!(shown("a\nb", "a\n"), found(2, 0, "b", ""));
     assert_eq!(shown("a", "ab"), found(1, 1, "", "b"));
-    // Both begin with the byte c3.
+    // Both characters begin with the byte c3.
     assert_eq!(shown("xä", "xö"), found(1, 1, "ä", "ö"));
 }

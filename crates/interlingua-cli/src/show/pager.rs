@@ -1,9 +1,9 @@
-//! The pager: text goes to the terminal as long as it fits there, and through `$PAGER` or `less -R` when it does not.
+//! The pager: text that fits on the screen is printed directly, and longer text goes through `$PAGER` or `less -R`.
 
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Holds text back until it is clear whether it fits on the screen.
+/// Holds text back until it is clear whether the text fits on the screen.
 pub(crate) struct Pager {
     held: Vec<u8>,
     /// How many lines still fit.
@@ -12,25 +12,25 @@ pub(crate) struct Pager {
 }
 
 enum PagerState {
-    /// Everything fits so far.
+    /// The text fits so far.
     Held,
-    /// It is being read in the pager.
+    /// The pager is running.
     Paged(Child),
-    /// There is no pager.
+    /// No pager could be started.
     Direct,
 }
 
 impl Pager {
     pub(crate) fn new(height: usize) -> Self {
-        // The last line is the prompt's.
+        // The last line is for the prompt.
         Self { held: Vec::new(), left: height.saturating_sub(1), state: PagerState::Held }
     }
 
-    /// Everything is written: waits until it has been read.
+    /// Ends the output and waits for the pager.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if let PagerState::Paged(child) = &mut self.state {
             if let Some(stdin) = &mut child.stdin {
-                // The reader may have left before the end; then there is nothing more to do.
+                // The pager may have been closed before the end; then the error is ignored.
                 let _ = stdin.write_all(&self.held);
             }
             self.held.clear();
@@ -55,7 +55,7 @@ impl Pager {
         let program = words.next()?;
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::piped());
-        // Without this, a `less` that was named without flags shows colours as signs.
+        // Without this, `less` without flags prints colours as escape sequences.
         if std::env::var_os("LESS").is_none() {
             command.env("LESS", "R");
         }
@@ -97,7 +97,7 @@ impl Drop for Pager {
     fn drop(&mut self) {
         if let PagerState::Paged(child) = &mut self.state {
             drop(child.stdin.take());
-            // Whoever reads goes on reading; an error of theirs is not ours.
+            // Wait until the user closes the pager; its exit status is ignored.
             let _ = child.wait();
         }
     }

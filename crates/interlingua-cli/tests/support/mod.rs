@@ -1,4 +1,4 @@
-//! Runs the command in a directory of its own and says what came out.
+//! Runs the command in a separate directory and captures its results.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A log of Claude Code with so many messages.
+/// A log of Claude Code with this many messages.
 pub(crate) fn log(lines: usize) -> String {
     let line = |number: usize| {
         format!(
@@ -18,8 +18,8 @@ pub(crate) fn log(lines: usize) -> String {
     (0..lines).map(line).collect()
 }
 
-/// The command as someone starts it who can stop it. Tests may run where signals are not heard, as in the background of a
-/// script; what is started there would rightly hear none.
+/// The command with default signal handling. Tests may run where signals are ignored, as in the background of a script,
+/// and the command would inherit that.
 pub(crate) fn stoppable() -> Vec<String> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored =
@@ -30,7 +30,7 @@ pub(crate) fn stoppable() -> Vec<String> {
     wrapper.chain([env!("CARGO_BIN_EXE_interlingua")]).map(str::to_owned).collect()
 }
 
-/// Waits for something that the command does to files.
+/// Waits for an effect of the command on files.
 #[expect(clippy::disallowed_methods, reason = "a file that appears is no event")]
 pub(crate) fn wait_until(what: impl Fn() -> bool) {
     let start = Instant::now();
@@ -67,7 +67,7 @@ impl Dir {
         fs::read(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Every file, sorted.
+    /// All files, sorted.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut open = vec![self.0.clone()];
@@ -94,7 +94,7 @@ impl Dir {
         self.run_where(args, stdin, &[])
     }
 
-    /// Runs it with these variables set.
+    /// Runs the command with these environment variables.
     pub(crate) fn run_where(&self, args: &str, stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
         let mut child = Command::new(env!("CARGO_BIN_EXE_interlingua"))
             .args(args.split(' '))
@@ -105,7 +105,7 @@ impl Dir {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        // A command that fails early does not read what it is given.
+        // A command that fails early does not read its stdin.
         let _ = child.stdin.take().expect("piped").write_all(stdin);
         let output = child.wait_with_output().expect("the command ends");
         Ran {
@@ -116,7 +116,7 @@ impl Dir {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
@@ -128,7 +128,7 @@ impl Ran {
         std::str::from_utf8(&self.stdout).expect("text")
     }
 
-    /// Fails unless it ended like this, with nothing on stdout.
+    /// Asserts the exit code and stderr, and an empty stdout.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32, stderr: &str) {
         assert_eq!(self.stderr, stderr);
@@ -137,7 +137,7 @@ impl Ran {
     }
 }
 
-/// The fixtures of all dialects whose names end so, goldens aside.
+/// The fixtures of all dialects with that extension, without goldens.
 pub(crate) fn fixtures(extension: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let entries = fs::read_dir(folder).expect("the folder is there");

@@ -1,8 +1,8 @@
-//! As much of JSON Schema as our schemas use. A keyword that is not known here fails, so that none is believed unchecked.
+//! The subset of JSON Schema that our schemas use. An unknown keyword fails, so that no keyword is ignored silently.
 
 use serde_json::Value;
 
-/// What in a value is not as the schema wants it.
+/// The violations of the schema in a value.
 pub(crate) fn breaches(value: &Value, schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Schema { root: schema }.check(value, schema, "", &mut found);
@@ -43,7 +43,7 @@ impl Schema<'_> {
                 "maxItems" => {
                     value.as_array().is_none_or(|items| items.len() as u64 <= want.as_u64().unwrap_or(0))
                 }
-                // The only pattern there is.
+                // The only pattern in our schemas.
                 "pattern" => {
                     assert_eq!(want, "^[a-z0-9]+(-[a-z0-9]+)*$");
                     let word = value.as_str().unwrap_or_default();
@@ -97,7 +97,7 @@ fn is_a(value: &Value, word: &Value) -> bool {
     }
 }
 
-/// Every member name in a schema, for tests that ask whether it names what is there.
+/// Every member name in a schema.
 pub(crate) fn members(schema: &Value) -> Vec<String> {
     let mut names = Vec::new();
     match schema {

@@ -1,13 +1,13 @@
-//! A contract around one call of a model: the work order says what is to be done and what must not be lost, the receipt
-//! says what was done.
+//! A contract for one model call: the work order holds the request and the fields that must not be lost, the receipt
+//! holds the outcome and the losses.
 //!
 //! ```text
 //! work order (JSON) -> WorkOrder -> Translation -> the backend's request
 //!                                        \-> Receipt (JSON), chained by hashes
 //! ```
 //!
-//! Both are JSON with a schema of their own in `schema/`; the names of all members stand in the tables here, from which
-//! they are read and written, and a test compares tables and schemas.
+//! Both are JSON with schemas in `schema/`. Tables in this module list all member names for reading and writing, and a
+//! test compares the tables with the schemas.
 
 mod order;
 mod receipt;
@@ -24,7 +24,7 @@ pub const WORK_ORDER_SCHEMA: &str = include_str!("../../schema/work-order-1.sche
 /// The schema of receipts, version 1, as JSON Schema.
 pub const RECEIPT_SCHEMA: &str = include_str!("../../schema/receipt-1.schema.json");
 
-/// What a work order calls itself.
+/// The `schema` value of a work order.
 pub const WORK_ORDER: &str = "interlingua.work-order/1";
-/// What a receipt calls itself.
+/// The `schema` value of a receipt.
 pub const RECEIPT: &str = "interlingua.receipt/1";

@@ -1,4 +1,4 @@
-//! A work order: a vendor's request, where it is to go, and what must not be lost on the way.
+//! A work order: a vendor's request, its backend, and the fields that must not be lost.
 
 use std::fmt;
 
@@ -8,57 +8,57 @@ use interlingua::model::{Field, Says};
 use interlingua::sniff::{self, Detection};
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 
-/// What is to be done.
+/// A parsed work order.
 #[derive(Clone, Debug)]
 pub struct WorkOrder {
-    /// What it is for, in the words of whoever orders it.
+    /// A label chosen by the caller.
     pub task: Option<String>,
     /// The dialect of the request.
     pub client: &'static Dialect,
-    /// The request, as it is.
+    /// The request, unchanged.
     pub request: String,
     /// The dialect of the backend.
     pub backend: &'static Dialect,
     /// The name of the backend, if it is not the vendor of the dialect.
     pub backend_name: Option<String>,
-    /// The model to ask for, if not the one that the request names.
+    /// The model to request, if it differs from the model in the request.
     pub model: Option<String>,
-    /// What must not be said worse than so.
+    /// The minimum fidelity of individual fields.
     pub requirements: Vec<Requirement>,
-    /// What to do about losses.
+    /// The loss policy.
     pub policy: LossPolicy,
-    /// What it may use.
+    /// Limits of the order.
     pub budget: Budget,
 }
 
-/// Something that must be said at least so well.
+/// A field with its required fidelity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// What.
+    /// The field.
     pub feature: Field,
-    /// How well.
+    /// The required fidelity.
     pub minimum: Fidelity,
 }
 
-/// How well something is said, from not at all to exactly.
+/// How well a target supports a field, from not at all to exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
-    /// Not at all.
+    /// The field is lost.
     None,
-    /// With less.
+    /// Some values of the field are lost.
     Lossy,
-    /// In another form.
+    /// The field is carried in another form.
     Emulated,
-    /// As it is.
+    /// The field is carried unchanged.
     Exact,
 }
 
-/// What an order may use.
+/// Limits of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The most tokens to produce.
+    /// The maximum number of output tokens.
     pub max_output_tokens: Option<u64>,
-    /// The most bytes of the backend's request.
+    /// The maximum size of the backend's request in bytes.
     pub max_request_bytes: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Fidelity {
     /// Every fidelity.
     pub const ALL: [Fidelity; 4] = [Fidelity::None, Fidelity::Lossy, Fidelity::Emulated, Fidelity::Exact];
 
-    /// The word in orders.
+    /// The word for the fidelity in orders.
     pub const fn word(self) -> &'static str {
         match self {
             Fidelity::None => "none",
@@ -76,7 +76,7 @@ impl Fidelity {
         }
     }
 
-    /// How well a target says what its table answers so.
+    /// The fidelity that corresponds to an entry in a target's support table.
     pub const fn of(says: Says) -> Self {
         match says {
             Says::Exactly => Fidelity::Exact,
@@ -87,12 +87,12 @@ impl Fidelity {
     }
 }
 
-/// What is wrong with an order, and where.
+/// An error in an order, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderError {
     /// The JSON pointer.
     pub pointer: String,
-    /// What.
+    /// The error message.
     pub what: String,
 }
 
@@ -113,7 +113,7 @@ const REQUIREMENT_MEMBERS: [&str; 2] = ["feature", "minimum"];
 const BUDGET_MEMBERS: [&str; 2] = ["max_output_tokens", "max_request_bytes"];
 
 impl WorkOrder {
-    /// Reads an order.
+    /// Parses an order.
     pub fn read(text: &str) -> Result<Self, OrderError> {
         let mut tape = TapeBuf::default();
         let tape = tape
@@ -173,7 +173,7 @@ fn wrong(pointer: &str, what: impl Into<String>) -> OrderError {
     OrderError { pointer: pointer.to_owned(), what: what.into() }
 }
 
-/// An order says nothing that nobody reads.
+/// Rejects unknown members, so that no part of an order is ignored.
 fn known_members(object: Val<'_>, known: &[&str], pointer: &str) -> Result<(), OrderError> {
     if object.kind() != Kind::Object {
         return Err(wrong(pointer, "expected an object"));

@@ -1,6 +1,6 @@
-//! A receipt: what was asked for, where it went, what was lost, what came of it. Receipts name the one before them by the
-//! hash of its bytes, so that none can be taken out or changed unseen. The newest has no receipt after it, so each one
-//! also ends with the hash of its own bytes. That hash shows damage; whoever wants to deceive can compute it anew.
+//! A receipt: the request, its route, the losses and the outcome. Each receipt holds the hash of the previous receipt,
+//! so that a receipt cannot be removed or changed without notice. The newest receipt has no successor, so each receipt
+//! also ends with the hash of its own bytes. That hash reveals damage, but not forgery: it can be recomputed.
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ use sha2::{Digest as _, Sha256};
 use super::order::WorkOrder;
 use super::translate::Refusal;
 
-/// The hash of some bytes, and how many they are.
+/// The hash of some bytes, and their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// SHA-256, in small hexadecimal letters.
+    /// SHA-256, in lower-case hexadecimal digits.
     pub sha256: String,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -35,19 +35,19 @@ impl Digest {
     }
 }
 
-/// How an order came out.
+/// The outcome of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All of it was done.
+    /// The order was carried out completely.
     Complete,
-    /// Less was done, or something was lost.
+    /// The response is incomplete, or fields were lost.
     Partial,
-    /// Nothing came of it.
+    /// The order failed.
     Failed,
 }
 
 impl Outcome {
-    /// The word in receipts.
+    /// The word for the outcome in receipts.
     pub const fn word(self) -> &'static str {
         match self {
             Outcome::Complete => "Complete",
@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// The way that a request took.
+/// The route of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The dialect of the client.
@@ -70,7 +70,7 @@ pub struct Route {
     pub model: Option<String>,
 }
 
-/// What was done.
+/// The receipt of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     task: Option<String>,
@@ -82,13 +82,13 @@ pub struct Receipt {
     losses: Vec<Row>,
     notes: Vec<(&'static str, u64)>,
     usage: Option<Usage>,
-    /// How it came out.
+    /// The outcome of the order.
     pub outcome: Outcome,
     error: Option<(StableCode, String, Option<Refusal>)>,
     previous: Option<String>,
 }
 
-/// What is known of an answer.
+/// The digests and the outcome of a response.
 #[derive(Debug)]
 pub(super) struct AnswerProof {
     pub(super) response: Digest,
@@ -96,7 +96,7 @@ pub(super) struct AnswerProof {
     pub(super) outcome: CallOutcome,
 }
 
-/// The members of a receipt, in their order.
+/// The members of a receipt, in order.
 pub const MEMBERS: [&str; 14] = [
     "schema", "task", "route", "request", "sent", "response", "returned", "losses", "notes", "usage",
     "outcome", "error", "previous", "digest",
@@ -156,12 +156,12 @@ impl Receipt {
         }
     }
 
-    /// What was lost.
+    /// The losses.
     pub fn losses(&self) -> &[Row] {
         &self.losses
     }
 
-    /// The route and what was lost, in a line.
+    /// The route and the number of losses, on one line.
     pub fn summary(&self) -> String {
         let Route { from, to, backend, model } = &self.route;
         let at = backend.as_deref().map(|name| format!(" at {name}")).unwrap_or_default();
@@ -172,7 +172,7 @@ impl Receipt {
         format!("{from} to {to}{at}{model}, {lost} {values} lost{}", error.unwrap_or_default())
     }
 
-    /// The receipt as JSON, always the same bytes for the same receipt, with a newline at the end.
+    /// The receipt as JSON with a final newline; the same receipt always yields the same bytes.
     pub fn to_json(&self) -> String {
         let mut buffer = JsonBuffer::default();
         self.write(&mut buffer.hold());
@@ -180,7 +180,7 @@ impl Receipt {
         format!("{text}{OWN_DIGEST}\"{}\"}}\n", Digest::of(text.as_bytes()).sha256)
     }
 
-    /// Writes everything but the digest, and leaves the object open.
+    /// Writes all members except the digest, and leaves the object open.
     fn write(&self, json: &mut JsonWriter<'_>) {
         let Self {
             task,
@@ -269,10 +269,10 @@ impl Receipt {
     }
 }
 
-/// Stands between the bytes of a receipt that its digest is of, and the digest.
+/// Separates the digested bytes of a receipt from the digest.
 const OWN_DIGEST: &str = ",\"digest\":";
 
-/// Whether a receipt ends with the digest of what stands before it.
+/// Whether a receipt ends with the digest of the bytes before it.
 fn has_own_digest(receipt: &str) -> bool {
     let split = receipt.rsplit_once(OWN_DIGEST);
     split.is_some_and(|(before, rest)| {
@@ -293,7 +293,7 @@ fn route(order: &WorkOrder, backend: Option<&str>, model: Option<String>) -> Rou
     Route { from, to, backend: backend.map(str::to_owned), model }
 }
 
-/// What an answer that stopped for that reason is worth.
+/// The outcome of a response with that stop reason.
 const fn outcome_of(stop: Option<StopClass>) -> Outcome {
     match stop {
         Some(StopClass::End | StopClass::Sequence | StopClass::ToolUse) => Outcome::Complete,
@@ -308,19 +308,19 @@ const fn outcome_of(stop: Option<StopClass>) -> Outcome {
     }
 }
 
-/// What a check of a receipt found.
+/// A problem found in a receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Where in the receipt, as a JSON pointer.
+    /// The JSON pointer of the problem.
     pub pointer: String,
-    /// What.
+    /// The message.
     pub what: String,
 }
 
-/// Checks a receipt: its form, its own hash, and the hashes of the files that are there.
+/// Checks a receipt: its form, its own hash, and the hashes of the given files.
 ///
-/// `files` are the bytes that it should be about, by the member that names their hash: `request`, `sent`, `response`,
-/// `returned`, `previous`.
+/// `files` are the bytes to compare, by the member that holds their hash: `request`, `sent`, `response`, `returned`,
+/// `previous`.
 pub fn verify(receipt: &str, files: &[(&str, Vec<u8>)]) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut tape = TapeBuf::default();
@@ -374,10 +374,10 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// What two receipts say differently: the JSON pointer, and both values (`None` where one says nothing).
+/// A difference between two receipts: the JSON pointer and both values (`None` for a missing value).
 pub type ReceiptChange = (String, Option<String>, Option<String>);
 
-/// What two receipts say differently; `None` if one of them is not JSON.
+/// The differences between two receipts; `None` if a receipt is not JSON.
 pub fn diff(one: &str, two: &str) -> Option<Vec<ReceiptChange>> {
     let (mut first, mut second) = (TapeBuf::default(), TapeBuf::default());
     let first = first.parse(one, &Limits::default()).ok()?;

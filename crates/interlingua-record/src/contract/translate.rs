@@ -1,4 +1,4 @@
-//! Doing what a work order says: the request translated, and its answer back.
+//! Carries out a work order: translates the request, and the response back.
 
 use std::fmt;
 
@@ -12,35 +12,35 @@ use interlingua::wire::backends::Backend;
 use super::order::{Fidelity, WorkOrder};
 use super::receipt::{AnswerProof, Digest, Receipt};
 
-/// A request on its way, and what became of it.
+/// A translated request and the state of its exchange.
 #[derive(Debug)]
 pub struct Translation {
     exchange: Exchange,
     /// The backend's request.
     pub sent: Vec<u8>,
-    /// Whether the answer should come as a stream.
+    /// Whether the response should be streamed.
     pub stream: bool,
     report: Report,
     answer: Option<AnswerProof>,
-    /// The backend's name.
+    /// The backend.
     backend: &'static Backend,
     model: Option<String>,
 }
 
-/// Why an order was not carried out.
+/// Why an order was refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// The code.
     pub code: StableCode,
-    /// What.
+    /// The message.
     pub what: String,
-    /// The value of the model that it is about.
+    /// The field that caused the refusal.
     pub feature: Option<Field>,
-    /// Where it stands in the request.
+    /// The path of the value in the request.
     pub path: Option<String>,
-    /// The dialects, and the models of their backends, that have it.
+    /// The dialects, backends and models that support the field.
     pub elsewhere: Vec<String>,
-    /// The books as far as they were kept.
+    /// The report up to the refusal.
     pub report: Report,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Refusal {
-    /// A loss that must not be.
+    /// The refusal for a loss that the policy forbids.
     pub fn of_loss(row: &Row, target: &str, report: Report) -> Self {
         let feature = row
             .field
@@ -78,7 +78,7 @@ impl Refusal {
     }
 }
 
-/// Who says that field in a request: a dialect, and its backends and models where only some of them take it.
+/// The dialects that support a field in a request, with backends and models where only some of them do.
 fn elsewhere(field: Field) -> Vec<String> {
     let mut all = Vec::new();
     for dialect in that_say(field, Role::Request)
@@ -98,7 +98,7 @@ fn elsewhere(field: Field) -> Vec<String> {
 }
 
 impl WorkOrder {
-    /// Translates the request, if nothing is lost that must not be. Backends of the user come before the built-in ones.
+    /// Translates the request, unless a loss is forbidden. The user's backends take precedence over built-in backends.
     pub fn translate(&self, own: &[&'static Backend]) -> Result<Translation, Box<Refusal>> {
         let dialect = self.backend.name;
         let backend = match &self.backend_name {
@@ -149,12 +149,12 @@ impl WorkOrder {
         Ok(Translation { exchange, sent, stream: asked.stream, report, answer: None, backend, model })
     }
 
-    /// Asks whether the target says what is required, before anything is sent.
+    /// Checks the requirements against the target's support table, before the request is sent.
     fn negotiate(&self) -> Result<(), Box<Refusal>> {
         let write = self.backend.role(Role::Request).and_then(|spec| spec.write.as_ref());
         for requirement in &self.requirements {
             let says = write.map_or(Says::Exactly, |write| (write.says)(requirement.feature));
-            // Where both speak the same, every byte stays.
+            // Between equal dialects every byte is kept.
             let has =
                 if self.client.name == self.backend.name { Fidelity::Exact } else { Fidelity::of(says) };
             if has < requirement.minimum {
@@ -179,7 +179,7 @@ impl WorkOrder {
 }
 
 impl Translation {
-    /// Translates the answer back.
+    /// Translates the response back.
     pub fn answer(&mut self, response: &[u8], role: Role) -> Result<Vec<u8>, interlingua::error::Error> {
         let mut out = Vec::new();
         let outcome: CallOutcome = self.exchange.answer(role)?.finish_with(response, &mut out);
@@ -188,7 +188,7 @@ impl Translation {
         Ok(out)
     }
 
-    /// What was done.
+    /// The receipt of a translation.
     pub fn receipt(&self, order: &WorkOrder, previous: Option<&Digest>) -> Receipt {
         let route = (self.backend.name, self.model.clone());
         Receipt::of(order, route, (&self.sent, &self.report), self.answer.as_ref(), previous)
@@ -196,7 +196,7 @@ impl Translation {
 }
 
 impl Refusal {
-    /// What was not done.
+    /// The receipt of a refused order.
     pub fn receipt(&self, order: &WorkOrder, previous: Option<&Digest>) -> Receipt {
         Receipt::of_refusal(order, self, previous)
     }

@@ -1,21 +1,21 @@
-//! The probes: small records with a known verdict, for every checker of records there is.
+//! The probes: small records with a known verdict, for all checkers of records.
 //!
-//! A file in `tests/probes` is named after the one fact it shows; `valid-` or `invalid-` in front is
-//! the verdict. From the record that has every member, further invalid ones are derived, one per
-//! typed place, so that no member's type goes unchecked for want of a file.
+//! A file in `tests/probes` is named after the fact it shows; the prefix `valid-` or `invalid-` is the verdict. From
+//! the record that has every member, further invalid records are derived, one per typed value, so that the type of
+//! every member is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// One record and what a checker must say about it.
+/// A record with its expected verdict.
 pub(crate) struct Probe {
-    /// The file without `.json`; for a derived probe also the JSON pointer of the changed place.
+    /// The file name without `.json`; for a derived probe also the JSON pointer of the changed value.
     pub(crate) name: String,
-    /// The record itself, exactly as a checker should read it.
+    /// The bytes of the record.
     pub(crate) json: Vec<u8>,
-    /// The right answer.
+    /// The expected verdict.
     pub(crate) verdict: Verdict,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Verdict {
     Invalid,
 }
 
-/// All probes, those from files first, in a fixed order.
+/// All probes in a fixed order, those from files first.
 pub(crate) fn probes() -> Vec<Probe> {
     let mut probes: Vec<Probe> = json_files(Path::new(PROBES))
         .into_iter()
@@ -46,12 +46,13 @@ pub(crate) fn probes() -> Vec<Probe> {
     probes
 }
 
-/// Every `*.json` below `dir`.
+/// Every `*.json` file below `dir`.
 pub(crate) fn json_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &["json"])
 }
 
-/// Every file below `dir` with one of these extensions, sorted, so that failures come in the same order everywhere.
+/// Every file below `dir` with one of these extensions, sorted, so that failures come in the same order on every
+/// machine.
 pub(crate) fn files(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_path_buf()];
@@ -77,7 +78,7 @@ fn wrong_types(full: &Value) -> Vec<Probe> {
         .map(|pointer| {
             let mut record = full.clone();
             let place = record.pointer_mut(&pointer).expect("the pointer came from this record");
-            // Neither text, number, flag nor map, and no array of the schema has this element.
+            // Not a text, number, flag or map, and no array of the schema has this element.
             *place = json!([{}]);
             Probe {
                 name: format!("{FULL}, wrong type at {pointer}"),
@@ -88,8 +89,7 @@ fn wrong_types(full: &Value) -> Vec<Probe> {
         .collect()
 }
 
-/// Pointers to all values to which the schema gives a type other than `any`. No name in a record needs
-/// escaping in a pointer.
+/// Pointers to all values with a type other than `any` in the schema. No name in a record needs escaping in a pointer.
 fn typed_places(value: &Value, at: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -98,7 +98,7 @@ fn typed_places(value: &Value, at: &str, pointers: &mut Vec<String>) {
                 match name.as_str() {
                     "content" | "input" | "output" if members.contains_key("type") => {}
                     "data" | "more" if members.contains_key("vendor") => {}
-                    // The data of an event is a map, of anything.
+                    // The data of an event is a map with arbitrary values.
                     "data" => pointers.push(pointer),
                     _ => {
                         typed_places(member, &pointer, pointers);

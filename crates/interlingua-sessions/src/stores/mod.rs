@@ -1,5 +1,4 @@
-//! Sessions that an agent keeps in a database or in a tree of small files: each is an input of its own. One module for each
-//! agent with a store.
+//! Sessions that an agent keeps in a database or in a tree of small files: each session is a separate input.
 
 pub(crate) mod opencode;
 
@@ -17,18 +16,18 @@ use crate::{SessionStore, SourceError, StoreContents, StoredSession};
 pub struct SessionInput {
     /// The path of the store.
     pub store: PathBuf,
-    /// Its number in the store: ids may be alike.
+    /// The number of the session in the store, because ids may repeat.
     pub number: usize,
     session: StoredSession,
 }
 
 impl SessionInput {
-    /// The name in messages.
+    /// The name used in messages.
     pub fn name(&self) -> String {
         format!("{}, {}", safe::path_name(&self.store), safe::path_name(&self.session.id))
     }
 
-    /// The id of the session.
+    /// The session's id.
     pub fn id(&self) -> &str {
         &self.session.id
     }
@@ -39,24 +38,24 @@ impl SessionInput {
     }
 }
 
-/// The sessions of a store, and what of it could not be read.
+/// The sessions of a store, and the errors of unreadable parts.
 pub(crate) struct StoreInputs {
     pub(crate) sessions: Vec<SessionInput>,
     pub(crate) damage: Vec<SourceError>,
 }
 
-/// Whether a path is a store of sessions.
+/// Whether a path named on the command line is a store.
 pub fn is_store(path: &Path) -> bool {
     store_at(path).is_some()
 }
 
-/// The store at that path. A pipe can be read only once and is never opened here.
+/// The store at a path. A pipe can be read only once, so only files and directories are opened.
 fn store_at(path: &Path) -> Option<SessionStore> {
     (path.is_file() || path.is_dir()).then(|| SessionStore::at(path)).flatten()
 }
 
-/// The sessions of the store at that path; `None` if there is none. What was found on the way through a directory, and is
-/// not called like a database, is not looked at: not every file there is opened twice.
+/// The sessions of the store at a path; `None` if the path is not a store. A file found in a directory is opened only
+/// if it has the extension of a database, so that most files are opened once.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, SourceError>> {
     let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3"].iter().any(|usual| end == *usual);
     let likely = named || path.is_dir() || path.extension().is_some_and(is_called_so);

@@ -1,4 +1,4 @@
-//! Counts events as they come: a writer that writes nothing.
+//! Counts events as they arrive: a writer without output.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -20,37 +20,39 @@ use super::sums::{
 use crate::diffs;
 use crate::prices::{self, Picodollars};
 
-/// Counts one file and sends what it has when everything has been said.
+/// Counts one file and sends its statistics at the end.
 pub(crate) struct StatsWriter {
     counted: Statistics,
     tally: Tally<CountedResponses>,
-    /// Where the responses of this turn are, and what they cost as far as that was told.
+    /// The keys of the responses in this turn, and the sum of their costs given by the log.
     turn: (Vec<u128>, Picodollars),
-    /// Hash of the session at hand.
+    /// Hash of the current session.
     session: u128,
-    /// The model that the session names, for responses that do not.
+    /// The model of the session, for responses that name none.
     model: Option<Arc<str>>,
     model_changed: bool,
-    /// Responses of this session of which no model is known yet.
+    /// Responses of this session without a model so far.
     without_model: Vec<u128>,
     now: Option<u64>,
     open: HashMap<ItemId, AwaitedItem>,
-    /// Whether the session at hand is that of a sub-agent, and whether a person spoke in it.
+    /// Whether the current session belongs to a subagent, and whether it has a prompt of a person.
     is_agents: bool,
     has_prompt: bool,
-    /// How often each identity came in this file: two alike are two, and a second file of the session has the same two.
+    /// How often each identity occurred in this file. Equal items are counted separately, and a second file of the
+    /// session yields the same keys.
     alike: HashMap<u128, u32>,
-    /// The session of a file that names none; different for each file.
+    /// The key of a session without an id; different for each file.
     seed: u128,
     done: Sender<Statistics>,
 }
 
-/// What must be known of an item when it ends.
+/// The facts about an open item that are needed at its end.
 struct AwaitedItem {
     kind: AwaitedKind,
-    /// Members that the blocks of a message share with it.
+    /// Members that the blocks of a message inherit.
     shared: BlockHead,
-    /// Hash of the session and the item's id or time. Without both its content tells it from others.
+    /// Hash of the session and the item's id or time. Without an id and a time, the hash of its content identifies the
+    /// item.
     identity: u128,
     content: Option<Sha256>,
 }
@@ -62,7 +64,7 @@ enum AwaitedKind {
     Result { key: u128, time: Option<u64>, changes: u32 },
 }
 
-/// A block repeats nothing that its message has.
+/// The members that blocks do not repeat from their message.
 #[derive(Clone, Copy, Default)]
 struct BlockHead {
     by_agent: bool,
@@ -96,7 +98,7 @@ impl StatsWriter {
             let nameless = self.session == self.seed;
             self.session = hash(&id.as_escaped());
             self.tally.responses.session = self.session;
-            // What stood before the first name belongs to it.
+            // Items before the first session id belong to that session.
             let before = self.counted.sessions.remove(&self.seed).filter(|_| nameless).flatten();
             let known = self.counted.sessions.entry(self.session).or_default();
             for time in before.into_iter().flat_map(|(first, last)| [first, last]) {
@@ -114,12 +116,12 @@ impl StatsWriter {
         self.clock(session.start.as_ref());
     }
 
-    /// A file may hold several sessions: what is known of one does not hold for the next.
+    /// Ends the current session: a file may hold several sessions, and facts of a session do not apply to the next.
     fn end_session(&mut self) {
         let model = self.model.take().filter(|_| !self.model_changed);
         self.model_changed = false;
         (self.is_agents, self.has_prompt) = (false, false);
-        // Records name the model of the session at their end. If there were several, nobody knows whose it was.
+        // Records name the model of the session at their end. With several models, the model of a response is unknown.
         for key in std::mem::take(&mut self.without_model) {
             if let Some(response) = self.tally.responses.by_id.get_mut(&key) {
                 response.model = response.model.take().or_else(|| model.clone());
@@ -127,7 +129,7 @@ impl StatsWriter {
         }
     }
 
-    /// One string for each model, however many responses it gave.
+    /// Returns a shared string for each model, however many responses it gave.
     fn model_named(&self, model: &Str<'_>) -> Arc<str> {
         let name = model.decode();
         match &self.model {
@@ -141,7 +143,7 @@ impl StatsWriter {
         let millis = time::epoch_millis(time)?;
         self.now = Some(millis);
         widen(self.counted.sessions.entry(self.session).or_default(), millis);
-        // Numbers have no zone of their own.
+        // Numeric times have no zone of their own.
         let text = || {
             time.text().map_or_else(|| time::utc(time).unwrap_or_default(), |text| text.decode().into_owned())
         };
@@ -149,7 +151,7 @@ impl StatsWriter {
         Some(millis)
     }
 
-    /// The key of something with that identity: of several alike the second has another than the first.
+    /// The key for an identity; repeated identities get different keys.
     fn key(&mut self, identity: &impl Hash) -> u128 {
         let identity = hash(&(self.session, hash(identity)));
         let number = self.alike.entry(identity).or_default();
@@ -157,7 +159,7 @@ impl StatsWriter {
         hash(&(identity, *number))
     }
 
-    /// The session at hand is that of a sub-agent. Its id is the name that its parent knows it by.
+    /// Marks the current session as a subagent's. Its id is the name that the parent session uses.
     fn is_of_an_agent(&mut self) {
         self.is_agents = true;
         self.counted.agents.insert(self.session);
@@ -165,7 +167,7 @@ impl StatsWriter {
 
     fn started(&mut self, head: &ItemHead<'_>) {
         let time = self.clock(head.time.as_ref());
-        // Sources that say nothing of their session are one.
+        // A source without a session id counts as one session.
         self.counted.sessions.entry(self.session).or_default();
         let of_message = head.within.and_then(|message| Some(self.open.get(&message)?.shared));
         let of_message = of_message.unwrap_or_default();
@@ -180,7 +182,7 @@ impl StatsWriter {
             None => hash(&(when, kind_word(&head.kind))),
         };
         if shared.is_copied {
-            // Another session said it.
+            // The item was copied from another session.
             let key = self.key(&identity);
             self.counted.copied.insert(key);
             let kind = AwaitedKind::Message {
@@ -189,7 +191,7 @@ impl StatsWriter {
                 is_summary: false,
                 has_content: false,
             };
-            // Its blocks are copies, too.
+            // The blocks of a copied message are copies, too.
             if matches!(head.kind, ItemKind::Message) {
                 self.open.insert(head.id, AwaitedItem { kind, shared, identity, content: None });
             }
@@ -207,7 +209,7 @@ impl StatsWriter {
                 self.has_prompt |= is_prompt;
                 let of_agent = head.author == Author::User && head.origin == Some(Origin::Agent);
                 if of_agent && head.agent.is_none() && !self.has_prompt {
-                    // The first prompt of a sub-agent's own session is another agent's.
+                    // The first prompt in a subagent's session was written by another agent.
                     self.is_of_an_agent();
                 }
                 let is_summary = head.origin == Some(Origin::Summary);
@@ -242,7 +244,7 @@ impl StatsWriter {
             None => self.key(&(identity, &*name)),
         };
         let began = shared.time.or(self.now);
-        // An id that comes again after its call was answered, at another time, is another call's.
+        // If an id repeats at another time after its call has a result, it belongs to another call.
         let is_over =
             |known: &CountedCall| known.name.is_some() && known.result.is_some() && known.began != began;
         if self.counted.calls.get(&key).is_some_and(is_over)
@@ -284,7 +286,7 @@ impl StatsWriter {
             self.counted.files.insert(path.clone().into_owned(), HashMap::new());
         }
         let Some(file) = self.counted.files.get_mut(&*path) else { return };
-        // A call that is answered twice reports two changes.
+        // A call with two results reports two changes.
         let mut change = change;
         while file.contains_key(&change) {
             change = hash(&change);
@@ -326,7 +328,7 @@ impl StatsWriter {
         }
     }
 
-    /// A response tells what it has used so far, and perhaps what that costs.
+    /// Updates the usage, and perhaps the cost, of a response.
     fn used(&mut self, turn: &Turn<'_>) {
         let Turn { id, model, time, usage, cost, .. } = turn;
         self.clock(time.as_ref());
@@ -346,7 +348,8 @@ impl StatsWriter {
         self.priced(key, model.as_ref(), cost.as_ref());
     }
 
-    /// The key of a report without an id: each is of its own, but a copy of the file has it with the same time and counts.
+    /// The key of a usage report without an id: reports in a file are distinct, but a copy of the file has equal times
+    /// and counts.
     fn nameless(&mut self, usage: Option<&Usage>) -> u128 {
         let counts = usage.map(|usage| usage.counts().map(|(_, count)| count));
         let alike = self.now.map(|now| (0..MOST_ALIKE).map(move |number| hash(&(now, counts, number))));
@@ -354,7 +357,7 @@ impl StatsWriter {
         free.unwrap_or_else(|| self.key(&("response", counts)))
     }
 
-    /// Says of a response whose it is, when it was and what it cost.
+    /// Sets the model, the day and the cost of a response.
     fn priced(&mut self, key: u128, model: Option<&Str<'_>>, cost: Option<&interlingua::json::Raw<'_>>) {
         let model = model.map(|model| self.model_named(model)).or_else(|| self.model.clone());
         let day = self.now.map(|now| now / DAY);
@@ -379,7 +382,7 @@ impl StatsWriter {
         self.used(turn);
     }
 
-    /// The counts and the cost of a turn are its totals: only what its responses have not told is added.
+    /// The counts and the cost of a turn are totals: only the part that its responses did not report is added.
     fn turn_ended(&mut self, turn: &Turn<'_>) {
         self.clock(turn.time.as_ref());
         let more = self.tally.end_turn(turn.usage.as_ref());
@@ -394,8 +397,8 @@ impl StatsWriter {
             self.priced(rest, turn.model.as_ref(), None);
         }
         if let Some(cost) = cost {
-            // What the turn cost is what its responses cost, so that no price file is asked for them; what they have not
-            // told themselves goes to the last.
+            // The cost of the turn covers its responses, so no price is looked up for them. The part that the responses
+            // did not report is added to the last response.
             for response in responses.iter().chain([&rest]) {
                 if let Some(response) = self.tally.responses.by_id.get_mut(response) {
                     response.told.get_or_insert(0);
@@ -448,7 +451,7 @@ impl Writer for StatsWriter {
         }
     }
 
-    /// Nothing goes anywhere, so nothing can be lost.
+    /// This writer has no output, so leftovers are not lost.
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
         leftover.mark_kept(out.ledger);
     }
@@ -457,12 +460,12 @@ impl Writer for StatsWriter {
         self.end_session();
         let mut counted = std::mem::take(&mut self.counted);
         counted.responses = std::mem::take(&mut self.tally.responses);
-        // Whoever wanted it may have given up.
+        // The receiver may be gone already.
         let _ = self.done.send(counted);
     }
 }
 
-/// What an item is, for its identity.
+/// The name of an item's kind, for its identity.
 const fn kind_word(kind: &ItemKind<'_>) -> &'static str {
     match kind {
         ItemKind::Message => "message",
@@ -473,7 +476,7 @@ const fn kind_word(kind: &ItemKind<'_>) -> &'static str {
     }
 }
 
-/// Lines that a unified diff adds and removes.
+/// The number of lines that a unified diff adds and removes.
 fn changed_lines(diff: &str) -> (u64, u64) {
     let (mut added, mut removed) = (0, 0);
     for line in diffs::content_lines(diff) {
@@ -485,7 +488,7 @@ fn changed_lines(diff: &str) -> (u64, u64) {
 
 /// A day in milliseconds.
 const DAY: u64 = 86_400_000;
-/// How many reports with the same time and counts are told apart by their number.
+/// How many reports with the same time and counts are numbered.
 const MOST_ALIKE: u32 = 16;
-/// How many responses of one turn share its cost; there are never nearly as many.
+/// How many responses of one turn share its cost; real turns have far fewer.
 const MOST_OF_A_TURN: usize = 65_536;

@@ -1,4 +1,4 @@
-//! Statistics for programs. `docs/cli.md` describes the members.
+//! Statistics as JSON, for programs. `docs/cli.md` describes the members.
 
 use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
@@ -9,7 +9,7 @@ use super::sums::{FileChanges, Spent, ToolCounts};
 use super::{CountedFile, StatsReport};
 use crate::prices::{Picodollars, exact};
 
-/// The version of the form: a higher one may change what members mean.
+/// The version of the format; a new version may change the meaning of members.
 const VERSION: u64 = 1;
 
 pub(super) fn write(

@@ -1,8 +1,8 @@
-//! What is counted, in one file or in many, and how counts of several files become one.
+//! Statistics of one file or many, and how the statistics of several files are merged.
 //!
-//! Messages, calls, responses and changes of files are kept one by one, as hashes of their ids with a few numbers: another file of
-//! the same session that repeats them adds nothing. So memory grows with their number (about 150 bytes each), not with their
-//! content.
+//! Messages, calls, responses and file changes are stored individually, as hashes of their ids with a few numbers, so
+//! that another file of the same session that repeats them adds nothing. Memory grows with their number (about 150
+//! bytes each), not with their content.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash, Hasher as _, RandomState};
@@ -13,7 +13,7 @@ use interlingua::model::{Author, ResponseUsages, Usage};
 
 use crate::prices::{Picodollars, Prices};
 
-/// Everything that is counted.
+/// All counts.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     /// Sessions by the hash of their id, with the first and last time seen in each.
@@ -22,21 +22,21 @@ pub(crate) struct Statistics {
     pub(crate) span: Option<[(u64, String); 2]>,
     /// Messages with content, by the hash of their identity.
     pub(crate) said: HashMap<u128, CountedMessage>,
-    /// Thoughts of models, shown or hidden.
+    /// Items of reasoning, shown or hidden.
     pub(crate) reasoning: HashSet<u128>,
     pub(crate) calls: HashMap<u128, CountedCall>,
     pub(crate) responses: CountedResponses,
-    /// Responses that other files had, too.
+    /// Responses that other files contain as well.
     pub(crate) repeated: u64,
     /// Changes of each file, by the hash of the result that reports them.
     pub(crate) files: BTreeMap<String, HashMap<u128, CountedChange>>,
-    /// Hashes of the names of sub-agents.
+    /// Hashes of the names of subagents.
     pub(crate) agents: HashSet<u128>,
-    /// Permissions by the hash of their id: whether they were denied.
+    /// Permissions by the hash of their id, with `true` if denied.
     pub(crate) permissions: HashMap<u128, bool>,
     /// Compactions of each session.
     pub(crate) compacted: HashMap<u128, CountedCompactions>,
-    /// Items of other sessions with which a fork begins; they are counted nowhere else.
+    /// Items that a fork copied from its parent session; they are counted nowhere else.
     pub(crate) copied: HashSet<u128>,
 }
 
@@ -44,44 +44,44 @@ pub(crate) struct Statistics {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedMessage {
     pub(crate) author: Author,
-    /// Words of a person, which begin a turn.
+    /// A prompt by a person, which starts a turn.
     pub(crate) is_prompt: bool,
 }
 
-/// Compactions of one session: a log holds the event, the message that stands for the old messages, or both.
+/// Compactions of one session: a log holds the event, the summary message, or both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountedCompactions {
     pub(crate) events: HashSet<u128>,
     pub(crate) summaries: HashSet<u128>,
 }
 
-/// Messages that say something, by who said it.
+/// Messages with content, by author.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Messages {
     pub(crate) user: u64,
     pub(crate) assistant: u64,
-    /// Of the system, the developer and the like.
+    /// Messages of the system, the developer and others.
     pub(crate) other: u64,
 }
 
 /// One tool call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountedCall {
-    /// `None`: only its result is known.
+    /// `None` if only the result is known.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) by_agent: bool,
     pub(crate) began: Option<u64>,
     pub(crate) result: Option<CallResult>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallResult {
-    /// The tool said that it failed.
+    /// The tool reported a failure.
     pub(crate) is_error: bool,
-    /// A process returned something else than zero.
+    /// A process returned a non-zero exit code.
     pub(crate) bad_exit: bool,
-    /// How long it took, as told or by the times of the call and its result.
+    /// The duration, as reported or from the times of the call and its result.
     pub(crate) millis: Option<u64>,
 }
 
@@ -91,22 +91,22 @@ impl CallResult {
     }
 }
 
-/// All responses of models.
+/// All model responses.
 #[derive(Debug, Default)]
 pub(crate) struct CountedResponses {
     pub(crate) by_id: HashMap<u128, CountedResponse>,
-    /// The session at hand: short ids are unique only within one.
+    /// The current session: short ids are unique only within a session.
     pub(crate) session: u128,
 }
 
-/// What one response used.
+/// The usage of one response.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountedResponse {
     pub(crate) usage: Usage,
-    /// What it cost, as the log tells.
+    /// The cost given by the log.
     pub(crate) told: Option<Picodollars>,
     pub(crate) model: Option<Arc<str>>,
-    /// When it was first heard of, in days since 1970.
+    /// The day it was first reported, in days since 1970.
     pub(crate) day: Option<u64>,
 }
 
@@ -116,7 +116,8 @@ impl CountedResponses {
     }
 }
 
-/// The hash of an id: a long one is unique in the world, and forks of a session repeat it; a short one is unique in its session.
+/// The hash of an id. A long id is globally unique, and forks of a session repeat it; a short id is unique in its
+/// session only.
 pub(crate) fn id_key(id: &Str<'_>, session: u128) -> u128 {
     let id = id.as_escaped();
     if id.len() >= LONG_ID { hash(&id) } else { hash(&(session, id)) }
@@ -132,23 +133,23 @@ impl ResponseUsages for CountedResponses {
     }
 }
 
-/// One change of a file: the lines added and removed, if the log holds the difference.
+/// One change of a file: the lines added and removed, if the log holds the diff.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedChange {
     pub(crate) lines: Option<(u64, u64)>,
 }
 
-/// How often a file was changed, and by how much.
+/// How often a file was changed, and how many lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileChanges {
     pub(crate) times: u64,
-    /// Changes of which the log does not tell what they were.
+    /// Changes without a diff in the log.
     pub(crate) untold: u64,
     pub(crate) added: u64,
     pub(crate) removed: u64,
 }
 
-/// Tools, by what came of their calls.
+/// Calls of a tool, by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ToolCounts {
     pub(crate) calls: u64,
@@ -160,7 +161,7 @@ pub(crate) struct ToolCounts {
     pub(crate) millis: u64,
 }
 
-/// Tokens and money.
+/// Tokens and costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) responses: u64,
@@ -174,13 +175,13 @@ pub(crate) struct Spent {
     pub(crate) reasoning: u64,
     pub(crate) told: Picodollars,
     pub(crate) computed: Picodollars,
-    /// Computed with the prices of another model of the same family.
+    /// Cost computed with the prices of another model of the same family.
     pub(crate) estimated: Picodollars,
     /// Tokens of responses whose cost is estimated.
     pub(crate) estimated_tokens: u64,
-    /// Responses without a cost and without a price.
+    /// Responses without a reported cost and without a price.
     pub(crate) unpriced: u64,
-    /// Their tokens.
+    /// Tokens of these unpriced responses.
     pub(crate) unpriced_tokens: u64,
 }
 
@@ -223,7 +224,7 @@ impl Spent {
 }
 
 impl CountedResponse {
-    /// Whether it used or cost anything. Programs write messages in a model's name that no model was asked for.
+    /// Whether the response has usage or a cost. Some agents write messages in a model's name without a model call.
     fn is_some(&self) -> bool {
         self.told.is_some_and(|told| told > 0)
             || self.usage.counts().iter().any(|(_, count)| count.unwrap_or(0) > 0)
@@ -235,7 +236,7 @@ impl CountedResponse {
             responses: 1,
             input: input.unwrap_or(0),
             cache_read: cache_read.unwrap_or(0),
-            // A log may tell the part and not the whole.
+            // A log may hold the long-lived part but not the total.
             cache_write: cache_write.max(cache_write_long).unwrap_or(0),
             cache_write_long: cache_write_long.unwrap_or(0),
             output: output.unwrap_or(0),
@@ -257,7 +258,7 @@ impl CountedResponse {
     }
 }
 
-/// What was spent, in all and by its two keys.
+/// Usage and cost in total, by model and by day.
 #[derive(Debug, Default)]
 pub(crate) struct Spending {
     pub(crate) total: Spent,
@@ -277,7 +278,7 @@ impl Statistics {
         spending
     }
 
-    /// Tools by name; `None` are results whose call is not in the input.
+    /// Tools by name; `None` for results whose call is not in the input.
     pub(crate) fn tools(&self) -> BTreeMap<Option<Arc<str>>, ToolCounts> {
         let mut tools: BTreeMap<Option<Arc<str>>, ToolCounts> = BTreeMap::new();
         for call in self.calls.values() {
@@ -293,12 +294,12 @@ impl Statistics {
         all
     }
 
-    /// The time from the first to the last word of each session, together.
+    /// The sum of the durations of all sessions, each from its first to its last time.
     pub(crate) fn session_millis(&self) -> u64 {
         self.sessions.values().flatten().fold(0, |sum, (first, last)| sum.saturating_add(last - first))
     }
 
-    /// Adds what another file has, as far as it is not a copy of what is known.
+    /// Adds the statistics of another file, without items that are already counted.
     pub(crate) fn merge(&mut self, other: Statistics) {
         let Statistics {
             sessions,
@@ -326,7 +327,7 @@ impl Statistics {
         self.said.extend(said);
         self.reasoning.extend(reasoning);
         for (mut key, call) in calls {
-            // One id for two calls that were both answered, at different times: they are different calls.
+            // Two calls with the same id, both with results at different times, are different calls.
             let is_other = |known: &CountedCall| {
                 let both = |one: bool, two: bool| one && two;
                 both(known.name.is_some(), call.name.is_some())
@@ -383,7 +384,7 @@ impl Statistics {
         messages
     }
 
-    /// Prompts of a person.
+    /// The number of prompts by a person.
     pub(crate) fn turns(&self) -> u64 {
         self.said.values().filter(|message| message.is_prompt).count() as u64
     }
@@ -393,7 +394,7 @@ impl Statistics {
         self.compacted.values().map(|counted| of_session(counted) as u64).sum()
     }
 
-    /// The files that were changed.
+    /// The changed files.
     pub(crate) fn changed_files(&self) -> BTreeMap<&str, FileChanges> {
         let sum = |changes: &HashMap<u128, CountedChange>| {
             let mut sum = FileChanges::default();
@@ -412,12 +413,12 @@ impl Statistics {
         self.files.iter().map(|(path, changes)| (path.as_str(), sum(changes))).collect()
     }
 
-    /// The calls of sub-agents.
+    /// The number of calls by subagents.
     pub(crate) fn agent_calls(&self) -> u64 {
         self.calls.values().filter(|call| call.by_agent).count() as u64
     }
 
-    /// Something happened at this time.
+    /// Extends the time span of the input to this time.
     pub(crate) fn saw(&mut self, time: u64, text: impl Fn() -> String) {
         match &mut self.span {
             None => self.span = Some([(time, text()), (time, text())]),
@@ -443,14 +444,14 @@ impl ToolCounts {
     }
 }
 
-/// Lets a span include that time.
+/// Extends a span to this time.
 pub(crate) fn widen(span: &mut Option<(u64, u64)>, time: u64) {
     let (first, last) = span.unwrap_or((time, time));
     *span = Some((first.min(time), last.max(time)));
 }
 
-/// A key for values that count as one if their keys are equal: two hashes under a random key, so that no log can hold two
-/// ids that share it. Keys differ from run to run; results do not.
+/// A key for values: two hashes under a random key, so that a log cannot be crafted to contain two ids with the same
+/// hash. Keys differ from run to run; results do not.
 pub(crate) fn hash(value: &impl Hash) -> u128 {
     static SECRET: OnceLock<RandomState> = OnceLock::new();
     let secret = SECRET.get_or_init(RandomState::new);

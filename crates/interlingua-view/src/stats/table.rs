@@ -17,7 +17,7 @@ const DIM: Style = Style::new().dimmed();
 const RED: Style = AnsiColor::Red.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// How many rows of a table are shown.
+/// How many rows of a table are printed.
 const MOST: usize = 20;
 
 pub(super) fn write(overview: &StatsReport, verbose: bool) -> String {
@@ -129,7 +129,7 @@ fn head(text: &mut String, overview: &StatsReport) {
     }
 }
 
-/// Tokens and money by some key.
+/// Tokens and costs by some key.
 struct SpentTable {
     rows: Vec<[String; 8]>,
     key: &'static str,
@@ -186,7 +186,7 @@ fn by_day(text: &mut String, days: &[(&Option<u64>, &Spent)], most: usize) {
     and_more(text, days.len().saturating_sub(most));
 }
 
-/// Which part of the cost is from where, and what is not known.
+/// The sources of the cost, and the tokens without a known cost.
 fn cost(text: &mut String, overview: &StatsReport, total: &Spent) {
     if total.responses == 0 {
         return;
@@ -239,7 +239,7 @@ fn tools(text: &mut String, all: &Statistics, most: usize) {
     if tools.is_empty() {
         return;
     }
-    // Equal ones stay in the order of their names.
+    // The sort is stable, so equal counts stay in the order of names.
     tools.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.calls));
     let sum = all.all_tools();
     let largest = tools.first().map_or(0, |(_, counts)| counts.calls);
@@ -315,7 +315,7 @@ fn and_more(text: &mut String, more: usize) {
     }
 }
 
-/// Blocks, as many of `width` as the count has of the largest; at least a thin one.
+/// A bar of blocks proportional to the count, at most `width` wide and at least a thin block.
 fn bar(count: u64, largest: u64, width: u64) -> String {
     if count == 0 || largest == 0 {
         return String::new();
@@ -344,7 +344,7 @@ fn short(count: u64) -> String {
     }
 }
 
-/// The known cost: `≥` before it where a part is unknown, `~` where a part is estimated.
+/// The known cost: `≥` before it if a part is unknown, `~` if a part is estimated.
 fn shown_cost(spent: &Spent) -> String {
     let about = if spent.estimated_tokens > 0 { "~" } else { "" };
     match (spent.unpriced, spent.responses) {
@@ -355,7 +355,7 @@ fn shown_cost(spent: &Spent) -> String {
     }
 }
 
-/// `$7.99`, cents rounded; less than a cent in its digits.
+/// `$7.99`, rounded to cents; less than a cent with more digits.
 fn dollars(cost: Picodollars) -> String {
     let cent = DOLLAR / 100;
     match cost {
@@ -381,7 +381,7 @@ fn duration(millis: u64) -> String {
     }
 }
 
-/// The beginning of a text for people.
+/// The beginning of a text, for people.
 fn shortened(text: &str, most: usize) -> String {
     let text = safe::exact_line(text);
     if text.chars().count() <= most {
@@ -390,7 +390,7 @@ fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// The end of a path, which tells more than its beginning.
+/// The end of a path, which is more specific than its beginning.
 fn tail(path: &str, most: usize) -> String {
     let path = safe::exact_line(path);
     let count = path.chars().count();

@@ -1,4 +1,4 @@
-//! From events to a story, as they come.
+//! Builds a story from a stream of events.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,12 +17,12 @@ use super::{
     ToolOutcome, ToolUse,
 };
 
-/// Gathers a story; the pipe writes to one end, its maker takes the story from the other.
+/// Builds a story as a writer of the pipe; the creator takes the story from the shared state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoryWriter(Arc<Mutex<Gathering>>);
 
 impl StoryWriter {
-    /// The story, with the books of the run.
+    /// The story, with the report of the run.
     pub(crate) fn finish(self, report: Report) -> Story {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).finish(report)
     }
@@ -38,7 +38,7 @@ impl Writer for StoryWriter {
             let frame = out.ledger.place(None, None).frame;
             self.0.lock().unwrap_or_else(PoisonError::into_inner).unparsed(bytes, why, frame);
         }
-        // It stays in the source, which whoever reads the story has.
+        // A leftover counts as kept, because the reader of the story has the source.
         leftover.mark_kept(out.ledger);
     }
 
@@ -49,11 +49,11 @@ impl Writer for StoryWriter {
 struct Gathering {
     story: Story,
     open: HashMap<ItemId, OpenPlace>,
-    /// Calls by their id, for results, permissions and subagents.
+    /// Entries of calls by call id, for results, permissions and subagents.
     calls: HashMap<String, usize>,
-    /// Entries by the id that the dialect gave them.
+    /// Entries by their native id.
     ids: HashMap<String, usize>,
-    /// The call by which a subagent was started.
+    /// The entry of the call that started a subagent, by the subagent's name.
     agents: HashMap<String, usize>,
     permissions: HashMap<String, usize>,
     questions: HashMap<String, usize>,
@@ -61,14 +61,14 @@ struct Gathering {
     by_id: HashMap<String, usize>,
     open_response: Option<usize>,
     clock: Option<Moment>,
-    /// What has been told of the session, and whether there are news.
+    /// The session facts shown so far, and whether new facts arrived.
     told: Session<'static>,
     news: bool,
-    /// The first turn of the session at hand.
+    /// The first turn of the current session.
     part_turn: usize,
 }
 
-/// What one model response used.
+/// The usage of one model response.
 #[derive(Debug)]
 struct ModelResponse {
     turn: usize,
@@ -76,19 +76,19 @@ struct ModelResponse {
     cost: Option<f64>,
 }
 
-/// Where the pieces of an open item go.
+/// The place for the parts of an open item.
 #[derive(Debug)]
 struct OpenPlace {
-    /// The entry, and which of its results; nothing while a message has said nothing.
+    /// The entry, and the index of the result in it; `None` while a message has no content.
     place: Option<(usize, Option<usize>)>,
-    /// An item stands in the message behind the last piece.
+    /// Another item followed the last piece of the message.
     interrupted: bool,
-    /// What a message becomes when it says something.
+    /// The speaker and head for a new entry of the message.
     head: Option<(SpokenBy, SharedHead)>,
     parts: HashMap<u32, (usize, Option<usize>, usize)>,
 }
 
-/// What entries that are made of one item share.
+/// Members shared by all entries of one item.
 #[derive(Clone, Debug, Default)]
 struct SharedHead {
     native_id: Option<Str<'static>>,
@@ -100,9 +100,9 @@ struct SharedHead {
     replaces: bool,
 }
 
-/// How many subagents stand below one another.
+/// The deepest nesting of subagents.
 const DEEPEST: usize = 8;
-/// How much of a damaged line is shown.
+/// How many bytes of a damaged line are shown.
 const DAMAGE_SHOWN: usize = 200;
 
 impl Gathering {
@@ -125,7 +125,7 @@ impl Gathering {
                 self.response(turn);
             }
             Event::TurnEnded(turn) => {
-                // An end without an id ends what began last.
+                // A turn end without an id ends the latest turn.
                 match self.open_response.take().filter(|_| turn.id.is_none()) {
                     Some(at) => self.go_on(at, turn),
                     None => {
@@ -170,17 +170,17 @@ impl Gathering {
         story
     }
 
-    /// A session began; in a file that holds several, the one before is over.
+    /// Starts a session; in a file with several sessions, the session before ends here.
     fn began(&mut self, session: &Session<'_>) {
-        // A log may name its second session only after the session's first lines.
+        // A log may give the id of its second session only after that session's first lines.
         let known = self.story.session.id.as_ref();
         if known.is_some_and(|known| session.id.as_ref() != Some(known)) && !self.story.entries.is_empty() {
             let id = session.id.clone().unwrap_or(Str::escaped(""));
             let began = EntryBody::Began(id.into_owned());
             self.end_part();
-            // The clock is that of the session before.
+            // The clock belongs to the session before.
             self.clock = None;
-            // Its first turn is not the last one of the session before.
+            // The new session starts a new turn.
             self.story.turns.push(StoryTurn::default());
             self.told = Session::default();
             for ids in
@@ -193,7 +193,7 @@ impl Gathering {
         self.session(session);
     }
 
-    /// Everything since the last part is one session.
+    /// Ends the current part: all entries since the last part are one session.
     fn end_part(&mut self) {
         let entries = self.story.parts.last().map_or(0, |part| part.entries.end)..self.story.entries.len();
         let turn = self.part_turn;
@@ -208,14 +208,14 @@ impl Gathering {
         self.story.session.update(news);
     }
 
-    /// Tells what changed about the session before the next thing happens. What changes after the last one stands at the
+    /// Adds an entry for changed session facts before the next entry. Changes after the last entry appear only in the
     /// head of the story.
     fn settings(&mut self) {
         if !std::mem::take(&mut self.news) {
             return;
         }
         let now = self.story.session.clone();
-        // What becomes known late is no change, nor are ids and times.
+        // A fact that becomes known late is not a change; ids and times are not shown as changes.
         let change = now.clone().where_said(&self.told).news_to(&self.told);
         self.told = now;
         let change = Session {
@@ -232,7 +232,7 @@ impl Gathering {
         }
     }
 
-    /// Adds an entry to the turn, or below the call of its subagent. Returns its number.
+    /// Adds an entry to the turn, or below the call of its subagent. Returns the entry's number.
     fn add(&mut self, body: EntryBody, head: SharedHead) -> usize {
         if !matches!(body, EntryBody::Notice(..) | EntryBody::Settings(_)) {
             self.settings();
@@ -252,7 +252,7 @@ impl Gathering {
         let opens = started_by.is_none()
             && match &body {
                 EntryBody::Said(SpokenBy::Person, _) => true,
-                // Where no person has spoken, the session is the agent's own.
+                // Without a prompt of a person, the prompt of another agent starts the turn.
                 EntryBody::Said(SpokenBy::Agent, _) => self.story.turns.len() < 2,
                 _ => false,
             };
@@ -265,7 +265,7 @@ impl Gathering {
         let mut turn = self.story.turns.len() - 1;
         let depth = |at: usize| self.story.entries.get(at)?.below.map(|(_, depth)| depth);
         let started_by = match started_by.map(|call| (call, depth(call).unwrap_or(0))) {
-            // Agents of agents of agents: beyond this they stand beside the one that started them.
+            // Beyond `DEEPEST`, a subagent is placed next to the subagent that started it.
             Some((call, DEEPEST)) => self.story.entries.get(call).and_then(|entry| entry.below),
             other => other.map(|(call, depth)| (call, depth + 1)),
         };
@@ -293,7 +293,7 @@ impl Gathering {
         at
     }
 
-    /// Adds an entry that is no item.
+    /// Adds an entry that does not belong to an item.
     fn line(&mut self, body: EntryBody) -> usize {
         self.add(body, SharedHead::default())
     }
@@ -334,7 +334,7 @@ impl Gathering {
             {
                 let stop = stop.clone().into_owned();
                 let said = self.story.entries.last().map(|entry| &entry.body);
-                // Reports of one response repeat how it stopped.
+                // Later reports of one response repeat its stop reason.
                 if !matches!(said, Some(EntryBody::Stopped(known)) if **known == stop) {
                     self.line(EntryBody::Stopped(Box::new(stop)));
                 }
@@ -359,7 +359,7 @@ impl Gathering {
             copied_from: owned(copied_from),
             replaces: replaces.is_some(),
         };
-        // A block says only what differs from its message.
+        // A block holds only the members that differ from its message.
         if let Some(message) = within.and_then(|message| self.open.get_mut(&message)) {
             message.interrupted = true;
             if let Some((_, of_message)) = &message.head {
@@ -428,7 +428,7 @@ impl Gathering {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(open) = self.open.get_mut(item) else { return };
         if open.place.is_none() || open.interrupted {
-            // A message goes on behind the item that stands in it, unless the part is known already.
+            // The message continues after a nested item, unless the part already exists.
             if let (Some((speaker, head)), false) = (&open.head, open.parts.contains_key(part)) {
                 let (speaker, mut head) = (*speaker, head.clone());
                 if open.place.is_some() {
@@ -456,11 +456,11 @@ impl Gathering {
                     add_args(&mut tool.args, args);
                 }
             }
-            // The provider's business.
+            // Cache marks only matter to the provider.
             Part::Cache(_) => {}
             value => {
                 let Some(pieces) = pieces(&mut self.story.entries, at, result) else { return };
-                // What is said about a part does not end it.
+                // A citation of a part does not end the part.
                 if !matches!(value, Part::Citation(_)) {
                     open.parts.insert(*part, (at, result, pieces.len()));
                 }
@@ -473,7 +473,7 @@ impl Gathering {
         let ItemTail { id, status, native_status: _, is_error, exit_code, duration } = tail;
         let Some(open) = self.open.remove(id) else { return };
         match open {
-            // It said nothing and held nothing: that is told, too.
+            // A message without content gets an empty entry.
             OpenPlace { place: None, interrupted: false, head: Some((speaker, head)), .. } => {
                 self.add(EntryBody::Said(speaker, Vec::new()), head);
             }
@@ -525,7 +525,7 @@ impl Gathering {
         if matches!(why, "blank" | "bom") {
             return;
         }
-        // A frame that is too large comes in pieces.
+        // A frame over the limit arrives in several chunks.
         if let Some(StoryEntry { body: EntryBody::Damaged(damage), .. }) = self.story.entries.last_mut()
             && damage.frame == frame
         {
@@ -566,17 +566,17 @@ impl Piece {
             Part::File(file) => Piece::File(Box::new(file)),
             Part::Citation(citation) => Piece::Citation(Box::new(citation)),
             Part::Opaque(opaque) => Piece::Opaque(Box::new(opaque)),
-            // Arguments belong to a call, and what to cache is the provider's business.
+            // Arguments belong to a call, and cache marks only matter to the provider.
             Part::Args(_) | Part::Cache(_) => return None,
         })
     }
 
-    /// A name, quoted as JSON so that it is no words for people.
+    /// A name, quoted as JSON to distinguish it from text.
     fn named(name: &Str<'_>) -> Self {
         Piece::Json(interlingua::json::Raw::owned(format!("\"{}\"", name.as_escaped())))
     }
 
-    /// Adds a later piece of the same part, if it is of the same sort.
+    /// Appends a later delta of the same part, if its kind matches.
     fn grow(&mut self, more: &Part<'_>) -> bool {
         match (self, more) {
             (Piece::Text(text), Part::Text(more) | Part::Summary(more))

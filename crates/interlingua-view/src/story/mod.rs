@@ -1,8 +1,7 @@
-//! The story of a session: turns and what was said and done in them, as people would tell it.
+//! The story of a session: its turns and their entries, in a readable structure.
 //!
-//! Events become entries; results stand with the calls they answer, subagents below the calls that started them, what
-//! was used with the turn it was used in. Nothing here knows how it will look: `terminal`, `markdown` and `html` read
-//! this and nothing else.
+//! Events become entries. Results are attached to their calls, subagents to the calls that started them, and usage to
+//! its turn. The story is independent of its presentation: `terminal`, `markdown` and `html` read only the story.
 
 mod build;
 mod tools;
@@ -20,20 +19,20 @@ use interlingua::model::{
 pub(crate) use build::StoryWriter;
 pub(crate) use tools::{ChangedFile, LineFate, changes, gist, gist_of};
 
-/// A session as turns and entries, made by [`crate::StoryReader`] and written by [`crate::StoryForm`].
+/// A session as a readable structure.
 #[derive(Debug, Default)]
 pub struct Story {
-    /// What is known of the session; where it changed, the last word. Of several sessions the last.
+    /// The facts of the session, with the latest values; for several sessions, those of the last.
     pub(crate) session: Session<'static>,
-    /// The sessions of the input, in order; most have one.
+    /// The sessions of the input, in order; most inputs have one.
     pub(crate) parts: Vec<SessionPart>,
-    /// Everything that happened, by number; turns and tools say what stands where.
+    /// All entries; turns and tool uses refer to them by index.
     pub(crate) entries: Vec<StoryEntry>,
-    /// In order; the first holds what came before anyone asked for anything, and may be empty.
+    /// Turns in order; the first holds the entries before the first prompt and may be empty.
     pub(crate) turns: Vec<StoryTurn>,
-    /// How the input is cut, so that its parts can be named.
+    /// The framing of the input, to name the positions of frames.
     pub(crate) framing: Option<Framing>,
-    /// The books of the run that read it.
+    /// The report of the run that read the input.
     pub(crate) report: Report,
 }
 
@@ -41,90 +40,90 @@ pub struct Story {
 #[derive(Debug)]
 pub(crate) struct SessionPart {
     pub(crate) session: Session<'static>,
-    /// Its entries.
+    /// The entries of the session.
     pub(crate) entries: std::ops::Range<usize>,
-    /// Its first turn.
+    /// The first turn of the session.
     pub(crate) turn: usize,
 }
 
-/// What one prompt led to.
+/// A prompt and all entries that follow from it.
 #[derive(Debug, Default)]
 pub(crate) struct StoryTurn {
     /// Entries that are not below a call.
     pub(crate) entries: Vec<usize>,
-    /// What all model responses in it used.
+    /// The usage of all model responses in the turn.
     pub(crate) usage: Usage,
-    /// What they cost in US dollars, where that was said.
+    /// Their cost in US dollars, if the source gives it.
     pub(crate) cost: Option<f64>,
-    /// How hard the model was to think, in the agent's own word.
+    /// The reasoning effort, in the agent's own word.
     pub(crate) effort: Option<Str<'static>>,
-    /// How many there were, as far as they told what they used.
+    /// The number of responses with usage.
     pub(crate) responses: u64,
 }
 
-/// One thing that was said or happened.
+/// One message, tool use or event.
 #[derive(Debug)]
 pub(crate) struct StoryEntry {
     pub(crate) body: EntryBody,
-    /// When, as far as the source tells.
+    /// The time, if the source gives it.
     pub(crate) time: Option<Moment>,
-    /// The model that said it.
+    /// The model that wrote the message.
     pub(crate) model: Option<Str<'static>>,
-    /// The subagent that says it.
+    /// The subagent that the entry belongs to.
     pub(crate) agent: Option<Str<'static>>,
-    /// The session it was copied from, at the start of a fork.
+    /// The session the entry was copied from, at the start of a fork.
     pub(crate) copied_from: Option<Str<'static>>,
-    /// It takes the place of an earlier entry.
+    /// The entry replaces an earlier entry.
     pub(crate) replaces: bool,
-    /// The turn it belongs to.
+    /// The turn of the entry.
     pub(crate) turn: usize,
-    /// The call that started the subagent it belongs to, and how many such calls there are above it.
+    /// The call that started the entry's subagent, and its nesting depth.
     pub(crate) below: Option<(usize, usize)>,
 }
 
-/// What happened.
+/// The content of an entry.
 #[derive(Debug)]
 pub(crate) enum EntryBody {
-    /// Someone said something.
+    /// A message.
     Said(SpokenBy, Vec<Piece>),
-    /// The model thought.
+    /// Reasoning of the model.
     Thought(Vec<Piece>),
-    /// A tool was called; what came of it.
+    /// A tool call and its results.
     Tool(Box<ToolUse>),
-    /// The agent's own word for something else, and what belongs to it.
+    /// Any other event, with the agent's own name for it and its content.
     Notice(Str<'static>, Vec<Piece>),
-    /// Another session began in the same file.
+    /// Another session started in the same file.
     Began(Str<'static>),
     /// Facts of the session changed.
     Settings(Box<Session<'static>>),
-    /// Earlier parts of the conversation were replaced by less.
+    /// Earlier parts of the conversation were replaced by a summary.
     Compacted {
         compaction: Box<Compaction<'static>>,
-        /// The first earlier entry that still counts, if it is here.
+        /// The first earlier entry that is still in effect, if it is in the input.
         kept_from: Option<usize>,
     },
-    /// The conversation went back.
+    /// The conversation was rewound.
     Rewound {
-        /// The last entry that still counts, if it is here.
+        /// The last entry that is still in effect, if it is in the input.
         to: Option<usize>,
-        /// How many turns were taken back.
+        /// How many turns were rewound.
         turns: Option<u64>,
     },
-    /// The agent asked for leave.
+    /// The agent asked for permission.
     Permission(Box<Permission<'static>>),
-    /// The agent asked something.
+    /// The agent asked the user a question.
     Question(Box<Question<'static>>),
-    /// Something failed.
+    /// An error.
     Failed(Box<Failure<'static>>),
-    /// A response ended in an unusual way.
+    /// A response ended with an unusual stop reason.
     Stopped(Box<Stop<'static>>),
     /// The session ended.
     Ended(Box<SessionEnd<'static>>),
-    /// A line of the input that cannot be read.
+    /// A line of the input that could not be parsed.
     Damaged(Damage),
 }
 
-/// Whose words a message holds.
+/// The source of the words in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpokenBy {
     /// A person.
@@ -133,11 +132,11 @@ pub(crate) enum SpokenBy {
     Assistant,
     /// The program around the model.
     Harness,
-    /// A command of that program, or what it printed.
+    /// A command of the harness, or its output.
     Command,
-    /// Words that stand for an earlier part of the conversation.
+    /// A summary of an earlier part of the conversation.
     Summary,
-    /// Another agent, which wrote a prompt.
+    /// Another agent, in a prompt.
     Agent,
     /// The operator or the developer of the application.
     System,
@@ -145,86 +144,86 @@ pub(crate) enum SpokenBy {
     Tool,
 }
 
-/// A piece of what was said, thought or answered.
+/// A piece of a message, of reasoning or of a result.
 #[derive(Debug)]
 pub(crate) enum Piece {
     /// Text.
     Text(Str<'static>),
-    /// Words by which the model declines.
+    /// A refusal by the model.
     Refusal(Str<'static>),
-    /// A picture, document, sound or film.
+    /// A picture, document, sound or video.
     Media(Box<Media<'static>>),
     /// A JSON value.
     Json(Raw<'static>),
     /// A file that was read or changed.
     File(Box<FileRef<'static>>),
-    /// Where a statement comes from.
+    /// The source of a statement.
     Citation(Box<Citation<'static>>),
-    /// State that only its issuer can read.
+    /// Encrypted state that only its issuer can read.
     Opaque(Box<Opaque<'static>>),
 }
 
-/// A call of a tool with what came of it.
+/// A tool call with its results.
 #[derive(Debug)]
 pub(crate) struct ToolUse {
     pub(crate) name: Str<'static>,
     pub(crate) namespace: Option<Str<'static>>,
     pub(crate) kind: Option<CallKind>,
-    /// Nothing where only the result is there.
+    /// `None` if only the result is in the input.
     pub(crate) args: Option<ToolArgs>,
     pub(crate) results: Vec<ToolOutcome>,
-    /// What a subagent said and did that this call started.
+    /// Entries of the subagent that this call started.
     pub(crate) children: Vec<usize>,
 }
 
-/// What a tool was called with.
+/// The arguments of a tool call.
 #[derive(Debug)]
 pub(crate) enum ToolArgs {
-    /// JSON, or something that should have been.
+    /// JSON, or text that is invalid JSON.
     Json(Raw<'static>),
     /// Plain text, or JSON written as text.
     Text(Str<'static>),
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Default)]
 pub(crate) struct ToolOutcome {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) is_error: Option<bool>,
     pub(crate) exit_code: Option<i64>,
-    /// In milliseconds.
+    /// The duration in milliseconds.
     pub(crate) duration: Option<u64>,
     pub(crate) status: Option<Status>,
 }
 
-/// How a call came out.
+/// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToolFate {
     Done,
     Failed,
-    /// There is no result.
+    /// The call has no result.
     Unanswered,
 }
 
-/// A line that cannot be read.
+/// A line that could not be parsed.
 #[derive(Debug)]
 pub(crate) struct Damage {
-    /// Its number in the input.
+    /// Its position in the input.
     pub(crate) frame: FramePlace,
-    /// What is wrong with it.
+    /// The reason.
     pub(crate) why: &'static str,
-    /// How long it is.
+    /// Its length in bytes.
     pub(crate) bytes: u64,
-    /// How it begins.
+    /// The beginning of the line.
     pub(crate) start: String,
 }
 
-/// A time, as the source has it: `2026-11-15 10:51:51`, with the zone behind it unless that is UTC.
+/// A time as the source has it: `2026-11-15 10:51:51`, followed by the zone unless it is UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Moment(String);
 
 impl Story {
-    /// The entries of a turn that are worth telling; all of them if `full`.
+    /// The entries of a turn without bookkeeping; all entries if `full`.
     pub(crate) fn told<'s>(
         &'s self,
         entries: &'s [usize],
@@ -234,7 +233,7 @@ impl Story {
         all.filter(move |(_, entry)| full || !entry.is_bookkeeping())
     }
 
-    /// What is not told unless everything is: each sort of event with its count, the most frequent first.
+    /// The bookkeeping entries that are hidden by default: each kind with its count, most frequent first.
     pub(crate) fn bookkeeping(&self) -> Vec<(String, u64)> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| entry.is_bookkeeping()) {
@@ -247,7 +246,7 @@ impl Story {
         counts
     }
 
-    /// What a turn is called.
+    /// The name of a turn.
     pub(crate) fn turn_name(&self, number: usize) -> String {
         match number {
             0 if self.turns.len() < 2 => "the session".to_owned(),
@@ -257,12 +256,12 @@ impl Story {
         }
     }
 
-    /// The session, after the first one, that begins with this turn.
+    /// The session, after the first, that begins with this turn.
     pub(crate) fn part_at(&self, turn: usize) -> Option<&SessionPart> {
         self.parts.iter().skip(1).find(|part| part.turn == turn)
     }
 
-    /// What all turns used together.
+    /// The usage of all turns together.
     pub(crate) fn usage(&self) -> Usage {
         self.turns.iter().fold(Usage::default(), |sum, turn| sum.and(&turn.usage))
     }
@@ -281,7 +280,7 @@ impl Story {
     }
 }
 
-/// Words in an agent's own names of events that people want to know of: what went wrong, and who stopped or allowed what.
+/// Words in agents' event names that are of interest to people: errors, interruptions and permissions.
 const TELLING_NOTICES: [&str; 14] = [
     "abort",
     "interrupt",
@@ -300,18 +299,18 @@ const TELLING_NOTICES: [&str; 14] = [
 ];
 
 impl StoryEntry {
-    /// Whether it is of no interest to someone who wants to know what happened.
+    /// Whether the entry is bookkeeping, which is hidden by default.
     pub(crate) fn is_bookkeeping(&self) -> bool {
         let EntryBody::Notice(kind, pieces) = &self.body else { return false };
         let kind = kind.decode().to_ascii_lowercase();
         if TELLING_NOTICES.iter().any(|word| kind.contains(word)) {
             return false;
         }
-        // What an agent says in words of its own is for people.
+        // A notice with text, media or files is meant for people.
         !pieces.iter().any(|piece| matches!(piece, Piece::Text(_) | Piece::Media(_) | Piece::File(_)))
     }
 
-    /// Whether something went wrong here.
+    /// Whether the entry is a failure.
     pub(crate) fn is_failure(&self) -> bool {
         match &self.body {
             EntryBody::Tool(tool) => tool.fate() == ToolFate::Failed,
@@ -379,7 +378,7 @@ impl ToolOutcome {
 }
 
 impl Moment {
-    /// Reads a time as sources write it: RFC 3339, or seconds or milliseconds since 1970.
+    /// Parses a time as sources write it: RFC 3339, or seconds or milliseconds since 1970.
     pub(crate) fn of(time: &Raw<'_>) -> Option<Self> {
         if let Some(text) = time.text() {
             let text = text.decode();
@@ -393,7 +392,7 @@ impl Moment {
             return Some(Self(format!("{day} {clock}{zone}")));
         }
         let number: f64 = time.as_str().parse().ok()?;
-        // No session was held before 1973, and none will be after the year 5000.
+        // Valid times are between 1973 and the year 5000, which distinguishes seconds from milliseconds.
         let seconds = if number > 1e11 { number / 1000.0 } else { number };
         #[expect(clippy::cast_sign_loss, reason = "it is in this range")]
         (1e8..1e11).contains(&seconds).then(|| Self::of_seconds(seconds as u64))
@@ -401,7 +400,7 @@ impl Moment {
 
     fn of_seconds(seconds: u64) -> Self {
         let (days, second) = (seconds / 86_400, seconds % 86_400);
-        // Years that begin in March have their odd day last; 400 of them have 146,097 days.
+        // With years that begin in March the leap day is the last day; 400 years have 146,097 days.
         let days = days + 719_468;
         let (era, day) = (days / 146_097, days % 146_097);
         let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -413,17 +412,17 @@ impl Moment {
         Self(format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
     }
 
-    /// Day, clock and zone.
+    /// Date, time and zone.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 
-    /// The day.
+    /// The date.
     pub(crate) fn day(&self) -> &str {
         self.0.get(..10).unwrap_or_default()
     }
 
-    /// The clock alone, for those who know the day.
+    /// The time of day.
     pub(crate) fn clock(&self) -> &str {
         self.0.get(11..19).unwrap_or_default()
     }

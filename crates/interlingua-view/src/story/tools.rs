@@ -1,4 +1,4 @@
-//! What a call is about, and what it changed: read from the arguments that agents give their tools.
+//! The gist of a tool call and the files it changed, read from the call's arguments and results.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 use super::{Piece, ToolArgs, ToolUse};
 use crate::diffs;
 
-/// Members of arguments that say what a call is about, the most telling first.
+/// Arguments that best describe a call, most descriptive first.
 const TELLING: [&str; 21] = [
     "command",
     "cmd",
@@ -33,12 +33,12 @@ const TELLING: [&str; 21] = [
     "input",
 ];
 
-/// What a call is about, in its own words: the command, the path, the pattern. May have several lines.
+/// The gist of a call, in the words of its arguments: the command, the path, the pattern. May have several lines.
 pub(crate) fn gist(tool: &ToolUse) -> String {
     tool.args.as_ref().map(|args| gist_of(&args.text())).unwrap_or_default()
 }
 
-/// What arguments are about.
+/// The gist of arguments.
 pub(crate) fn gist_of(args: &str) -> String {
     if let Some(names) = patched_files(args) {
         return names;
@@ -59,7 +59,7 @@ pub(crate) fn gist_of(args: &str) -> String {
 }
 
 impl ToolArgs {
-    /// The arguments as they were written.
+    /// The arguments as the source wrote them.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match self {
             ToolArgs::Json(json) => Cow::Borrowed(json.as_str()),
@@ -67,7 +67,8 @@ impl ToolArgs {
         }
     }
 
-    /// Shows each argument with its name, texts decoded and other values as JSON; nothing if they are no object.
+    /// Passes each argument with its name to `show`: strings decoded, other values as JSON. Returns `false` if the
+    /// arguments are not an object.
     pub(crate) fn each(&self, mut show: impl FnMut(&str, &str)) -> bool {
         let found = with_json(&self.text(), |root| {
             if root.kind() != Kind::Object {
@@ -84,7 +85,7 @@ impl ToolArgs {
     }
 }
 
-/// A text, or a list of texts as a command line: what a shell is told to run counts, not the shell.
+/// A string, or a list of strings as a command line; a leading shell call is left out.
 fn words(value: Val<'_>) -> Option<String> {
     if let Some(text) = value.str() {
         return Some(text.decode().into_owned());
@@ -99,7 +100,7 @@ fn words(value: Val<'_>) -> Option<String> {
     }
 }
 
-/// The files that a patch of the `*** Begin Patch` sort is about.
+/// The files named in a patch of the `*** Begin Patch` format.
 fn patched_files(text: &str) -> Option<String> {
     let names: Vec<&str> = patch_lines(text)?.filter_map(patched_file).map(|(name, _)| name).collect();
     Some(names.join(", "))
@@ -107,7 +108,7 @@ fn patched_files(text: &str) -> Option<String> {
 
 fn patch_lines(text: &str) -> Option<impl Iterator<Item = &str>> {
     let start = text.find("*** Begin Patch")?;
-    // Elsewhere in a command it may be a word of the text.
+    // Further on in a command, the marker may be part of other text.
     (start < 200).then(|| text[start..].lines())
 }
 
@@ -117,42 +118,42 @@ fn patched_file(line: &str) -> Option<(&str, &'static str)> {
     sorts.into_iter().find_map(|(start, action)| Some((line.strip_prefix(start)?.trim(), action)))
 }
 
-/// Reads JSON, and does something with it.
+/// Parses JSON and passes the value to `look`.
 fn with_json<T>(text: &str, look: impl FnOnce(Val<'_>) -> T) -> Option<T> {
     let mut tape = TapeBuf::default();
     let tape = tape.parse(text, &Limits::default()).ok()?;
     Some(look(tape.root()))
 }
 
-/// A file and what became of its lines.
+/// A file and its changed lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChangedFile {
     pub(crate) path: String,
-    /// `read`, `write`, `patch` or what else the source says.
+    /// `read`, `write`, `patch` or another word of the source.
     pub(crate) action: String,
     pub(crate) lines: Vec<ChangedLine>,
 }
 
-/// A line of a difference.
+/// A line of a diff.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ChangedLine {
     pub(crate) fate: LineFate,
     pub(crate) text: String,
 }
 
-/// What became of a line.
+/// How a line changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineFate {
-    /// It stayed.
+    /// The line is unchanged.
     Kept,
     Added,
     Removed,
-    /// It is no line of the file but says where the next ones stand.
+    /// Not a line of the file, but the position of the following lines.
     Place,
 }
 
 impl LineFate {
-    /// The character in front of the line.
+    /// The diff sign of the line.
     pub(crate) const fn sign(self) -> char {
         match self {
             LineFate::Kept => ' ',
@@ -164,7 +165,7 @@ impl LineFate {
 }
 
 impl ChangedFile {
-    /// How many lines came and went.
+    /// How many lines were added and removed.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let count = |fate| self.lines.iter().filter(|line| line.fate == fate).count();
         (count(LineFate::Added), count(LineFate::Removed))
@@ -185,7 +186,7 @@ impl ChangedFile {
     }
 }
 
-/// The files that a call changed: as its results say, or as its arguments ask for.
+/// The files that a call changed: according to its results, or else according to its arguments.
 pub(crate) fn changes(tool: &ToolUse) -> Vec<ChangedFile> {
     let said: Vec<ChangedFile> = tool
         .output()
@@ -260,12 +261,12 @@ fn of_patch(text: &str) -> Option<Vec<ChangedFile>> {
     (!files.is_empty()).then_some(files)
 }
 
-/// The most pairs of lines that are compared; beyond that all old lines go and all new ones come.
+/// The maximum number of line pairs to compare; a larger diff removes all old lines and adds all new lines.
 const MOST_PAIRS: usize = 1 << 18;
-/// How many lines that stayed are shown around those that did not.
+/// How many unchanged lines are shown around a change.
 const AROUND: usize = 3;
 
-/// What it takes to get from one text to the other.
+/// The diff between two texts.
 fn difference(old: &str, new: &str) -> Vec<ChangedLine> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = old.iter().zip(&new).take_while(|(one, two)| one == two).count();
@@ -280,7 +281,7 @@ fn difference(old: &str, new: &str) -> Vec<ChangedLine> {
         lines.extend(left.iter().map(|text| line(LineFate::Removed, text)));
         lines.extend(right.iter().map(|text| line(LineFate::Added, text)));
     } else {
-        // How many lines the rests have in common, from each pair of places on.
+        // The number of common lines in the remaining texts, for each pair of positions.
         let width = right.len() + 1;
         let mut common = vec![0u32; (left.len() + 1) * width];
         for (one, text) in left.iter().enumerate().rev() {

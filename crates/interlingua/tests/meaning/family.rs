@@ -1,4 +1,4 @@
-//! Joining and splitting: who belongs to whom, where each session stands, and that each comes back by itself.
+//! Joining and splitting: parent links, the place of each session, and the restoration of each file.
 
 use std::fmt::Write as _;
 
@@ -38,14 +38,14 @@ fn each_fact_about_a_family_is_read_where_it_stands() {
         (Some("s"), Some("p"), Some("c"))
     );
     assert!(!read.stands_alone && read.agent.is_none() && !read.asked_by_agent);
-    // What is told later does not replace what was told first.
+    // A later value does not replace the first.
     let updated =
         r#"{"type":"system-event","event-type":"session-updated","data":{"parent":"q","parent-call":"d"}}"#;
     let read = facts(&record("s", &lineage("p", "c"), &[updated]));
     assert_eq!((read.parent.as_deref(), read.parent_call.as_deref()), (Some("p"), Some("c")));
     let read = facts(&record("s", "", &[updated]));
     assert_eq!((read.parent.as_deref(), read.parent_call.as_deref()), (Some("q"), Some("d")));
-    // Another event tells no such thing.
+    // An event of another type does not name a parent.
     let other = updated.replace("session-updated", "session-renamed");
     assert_eq!(facts(&record("s", "", &[&other])).parent, None);
 }
@@ -126,7 +126,7 @@ fn of_parent(session: &str, parent: &str) -> Kinship {
     with(kin(session), |kin| kin.parent = Some(parent.to_owned()))
 }
 
-/// The file of a subagent, which is called like the session of its parent.
+/// The kinship of a subagent's file, which has the session id of its parent.
 fn of_agent(session: &str, agent: &str) -> Kinship {
     with(kin(session), |kin| kin.agent = Some(agent.to_owned()))
 }
@@ -186,7 +186,7 @@ fn who_stands_alone_has_no_family_and_the_first_of_a_name_is_the_parent() {
     assert_eq!(links(&[alone(kin("p")), of_parent("c", "p")]), [None, None], "the parent");
     let twice = links(&[kin("p"), kin("p"), of_parent("c", "p")]);
     assert_eq!(twice[2], link(0, Relation::Fork, None, "c"));
-    // A subagent's file is called like its parent's session, but is not that.
+    // A subagent's file has its parent's session id, but is not the parent.
     let agent = of_agent("p", "g");
     let found = links(&[agent, kin("p")]);
     assert_eq!(found[0].as_ref().map(|link| link.parent), Some(1));
@@ -224,7 +224,7 @@ fn join(parent: &str, sessions: &[(&str, &str, &str)], last: &[String]) -> Strin
     String::from_utf8(out).unwrap()
 }
 
-/// The first record, then each other with its file.
+/// The first record, then each other record with its file.
 fn split(joined: &str) -> (String, Vec<(String, String)>, bool) {
     let (mut first, mut others) = (Vec::new(), Vec::<(String, String)>::new());
     let mut following = std::collections::BTreeMap::new();
@@ -315,7 +315,7 @@ fn a_session_within_a_session_comes_back_from_both() {
     let child = record("c", "", &[&call("inner", &[]), &said("assistant", "")]);
     let child_joined = join(&child, &[("inner", "grand", &grandchild)], &[]);
     let parent = record("p", "", &[&call("outer", &[]), &call("inner", &[])]);
-    // The call of the same id in the session that stands in another is not the parent's.
+    // A call with the same id in a nested session is not the parent's call.
     let joined = join(&parent, &[("outer", "child", &child_joined)], &[]);
     let again = join(&joined, &[("inner", "late", &grandchild)], &[]);
     let value: serde_json::Value = serde_json::from_str(&again).expect("JSON");
@@ -340,7 +340,7 @@ fn records_that_follow_keep_their_names_and_their_order() {
         for fork in &forks {
             write!(joined, "\n{fork}").unwrap();
         }
-        // One more that nobody named belongs to the file before it.
+        // A further record without a file name belongs to the file before it.
         let unnamed = record("f4", "", &[&said("user", "")]);
         write!(joined, "\n{unnamed}").unwrap();
         let (first, others, found) = split(&joined);

@@ -1,4 +1,4 @@
-//! Every number in `Capabilities` is tried at N and at N + 1, for every dialect of a model API.
+//! Tests every number in `Capabilities` at N and at N + 1, for every dialect of a model API.
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Role};
 use interlingua::ledger::Report;
@@ -6,7 +6,7 @@ use interlingua::pipe::Pipe;
 use interlingua::wire::backends::{Backend, Capabilities, ThinkingForms};
 use serde_json::{Value, json};
 
-/// Thinking is asked for by budgets of any size.
+/// Thinking is requested by a budget of any size.
 const BUDGETS: ThinkingForms = ThinkingForms {
     budget: true,
     budget_least: 1024,
@@ -16,7 +16,7 @@ const BUDGETS: ThinkingForms = ThinkingForms {
     off: true,
 };
 
-/// The vendor of a dialect, with something else in its capabilities.
+/// The vendor of a dialect with changed capabilities.
 fn backend(dialect: &str, change: impl FnOnce(&mut Capabilities)) -> Option<&'static Backend> {
     let mut backend = *Backend::of_dialect(dialect)?;
     backend.models = &[];
@@ -36,7 +36,7 @@ fn ask(from: &str, to: &Dialect, backend: &'static Backend, request: &Value) -> 
     (serde_json::from_slice(&out).unwrap(), report)
 }
 
-/// The dialects that requests are written in.
+/// The dialects with a request writer.
 fn apis() -> impl Iterator<Item = &'static Dialect> {
     let writes = |dialect: &&Dialect| dialect.role(Role::Request).is_some_and(|spec| spec.write.is_some());
     DIALECTS.iter().copied().filter(writes).filter(|dialect| Backend::of_dialect(dialect.name).is_some())
@@ -64,7 +64,7 @@ fn texts(value: &Value, begin: &str) -> Vec<String> {
     found
 }
 
-/// The numbers of members whose name contains this.
+/// The numbers of members whose name contains this text.
 fn numbers(value: &Value, part: &str) -> Vec<f64> {
     let mut found = Vec::new();
     each(value, "", &mut |name, value| {
@@ -93,7 +93,7 @@ fn so_many_texts_to_stop_at_and_no_more() {
         let stops =
             |count: usize| -> Vec<String> { (0..count).map(|number| format!("STOP-{number}")).collect() };
         let (before, report) = ask("openai-chat", to, backend, &chat(json!({"stop": stops(3)})));
-        // The Responses API has no place for them.
+        // The Responses API has no stop sequences.
         if texts(&before, "STOP-").is_empty() {
             assert!(report.lost >= 3, "{}: {report:?}", to.name);
             continue;
@@ -174,7 +174,7 @@ fn names_of_tools_and_ids_of_calls_are_as_long_as_they_may_be() {
             ]}))
         };
         let (out, _) = ask("openai-chat", to, backend, &called("IDabc"));
-        // Where calls have no ids in requests there is no limit.
+        // There is no limit if requests have no call ids.
         if texts(&out, "IDabc").len() < 2 {
             continue;
         }
@@ -239,7 +239,7 @@ fn the_largest_budget_is_taken_and_a_larger_one_is_not() {
     }
 }
 
-/// Words and numbers for how hard to think, both ways.
+/// Effort words and budgets, in both directions.
 #[test]
 fn each_effort_has_its_budget_and_each_budget_its_effort() {
     let ladder: [(&str, f64); 6] = [
@@ -276,7 +276,7 @@ fn each_effort_has_its_budget_and_each_budget_its_effort() {
     }
 }
 
-/// What servers and their models take, as it is written down.
+/// The capabilities of servers and models match the recorded table.
 #[test]
 fn what_servers_take_is_written_down() {
     let mut text = String::new();
@@ -293,7 +293,7 @@ fn what_servers_take_is_written_down() {
     crate::tables::compare_text("backends", &text);
 }
 
-/// The members of a struct as `Debug` shows it.
+/// The members of a struct in its `Debug` output.
 fn top_members(shown: &str) -> Vec<&str> {
     let inner = shown.split_once(" { ").map_or("", |(_, rest)| rest).trim_end_matches(" }");
     let (mut depth, mut start, mut members) = (0, 0, Vec::new());
@@ -312,7 +312,7 @@ fn top_members(shown: &str) -> Vec<&str> {
     members
 }
 
-/// Which media each API and each log takes, with the bytes and at an address.
+/// Which media types each API and each log accepts, as bytes and by address.
 #[test]
 fn each_type_of_media_goes_where_it_is_taken() {
     const TYPES: [&str; 13] = [

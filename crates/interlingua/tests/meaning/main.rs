@@ -1,7 +1,8 @@
-//! Tests that know what a value means. The laws see that a change shows; these see that it means the right thing: each
-//! word has its class, each cap holds at N and not at N + 1, the second session is like the first.
+//! Tests of the meaning of values. The laws check that a change is visible; these tests check that its meaning is
+//! correct: each word has the right class, each limit holds at N and not at N + 1, the second session is handled like
+//! the first.
 //!
-//! `cargo xtask mutants` tries them: `tests/mutants` in the repository lists mistakes of meaning.
+//! `cargo xtask mutants` tests these tests: `tests/mutants` in the repository lists mistakes of meaning.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files, settings of a test run are variables")]

@@ -1,4 +1,4 @@
-//! Small documents with words that stand in no fixture, so that each is tried in its place.
+//! Small documents with words that no fixture contains, so that each word is tested in its place.
 
 use interlingua::dialects::{Dialect, Role};
 
@@ -19,7 +19,7 @@ pub(crate) fn probes() -> Vec<Case> {
 }
 
 const PROBES: &[(&str, Role, &str)] = &[
-    // Whose words a line holds.
+    // The origins of lines.
     (
         "claude-code",
         Role::Log,
@@ -32,7 +32,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"user","uuid":"u6","parentUuid":"u5","sessionId":"s","cwd":"/w","origin":{"kind":"hook"},"message":{"role":"user","content":"hi"}}
 "#,
     ),
-    // A permission that was given for longer, by its scope and by who gave it.
+    // A permission for the whole session, by its scope and by its author.
     (
         "claude-code",
         Role::Log,
@@ -49,7 +49,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"user","uuid":"u1","parentUuid":"a1","sessionId":"s","cwd":"/w","permissionDecision":{"decision":"allow","source":"user_session"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
 "#,
     ),
-    // How files changed.
+    // File changes.
     (
         "claude-code",
         Role::Log,
@@ -61,7 +61,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"progress","uuid":"p1","parentUuid":"u2","sessionId":"s","cwd":"/w","toolUseID":"t1","parentToolUseID":"t1","data":{"type":"skill_progress","agentId":"g","message":{"type":"user","uuid":"q","message":{"role":"user","content":"inner"}}}}
 "#,
     ),
-    // Words of an input to Qwen Code that nobody typed, and what the screen was told.
+    // Input to Qwen Code that was not typed, and messages for the screen.
     (
         "qwen-code",
         Role::Log,
@@ -87,7 +87,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-11-16T09:00:05.000Z","type":"assistant","cwd":"/w","version":"0.24.4","model":"m","usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2},"message":{"role":"model","parts":[{"text":"hi"}]}}
 "#,
     ),
-    // Whose words a message of Kimi Code holds.
+    // The origins of Kimi Code messages.
     (
         "kimi-code",
         Role::Log,
@@ -99,7 +99,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"d"}],"id":"m4","toolCalls":[],"origin":{"kind":"cron_missed"}},"time":1794731803394}
 "#,
     ),
-    // Subagents of Codex, by each word for their begin.
+    // Subagents of Codex, with each word for their start.
     (
         "codex",
         Role::Log,
@@ -112,7 +112,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"timestamp":"2026-04-02T08:00:04.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}}
 "#,
     ),
-    // How files changed in OpenCode.
+    // File changes in OpenCode.
     (
         "opencode",
         Role::Log,
@@ -128,7 +128,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"external_tool.requested","data":{"requestId":"r","toolCallId":"t","toolName":"x","arguments":{"a":1}},"id":"c1","timestamp":"2026-03-04T10:00:13.000Z","parentId":null}
 "#,
     ),
-    // A person is asked, and the question is taken back.
+    // A question to the user that is withdrawn.
     (
         "claude-stream",
         Role::Live,
@@ -139,7 +139,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"system","subtype":"session_title_changed","session_id":"s","title":"new"}
 "#,
     ),
-    // Turns of Cursor that ended badly, and lines that would pass for a system's words.
+    // Turns of Cursor that ended with an error, and lines that resemble system messages.
     (
         "cursor",
         Role::Log,
@@ -151,7 +151,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"developer","text":"x"}
 "#,
     ),
-    // Parts that only some servers of the chat API take.
+    // Parts that only some servers of the chat API accept.
     (
         "openai-chat",
         Role::Request,
@@ -166,7 +166,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"x","reasoning_details":[{"type":"reasoning.summary","summary":"s","index":0},{"type":"reasoning.encrypted","data":"d","index":0}],"annotations":[{"type":"url_citation","url_citation":{"url":"https://x","title":"t","start_index":0,"end_index":1}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}
 "#,
     ),
-    // Thinking between tools, and a tool that says that it is the client's own.
+    // Interleaved thinking, and a tool that is marked as the client's own.
     (
         "anthropic",
         Role::Request,
@@ -181,7 +181,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"model":"claude-sonnet-4-5","max_tokens":64000,"thinking":{"type":"enabled","budget_tokens":2048},"messages":[{"role":"user","content":"x"}]}
 "#,
     ),
-    // A prompt that was refused for no given reason, and schemas in Google's spelling.
+    // A prompt that was refused without a reason, and schemas in Google's spelling.
     (
         "gemini",
         Role::Response,

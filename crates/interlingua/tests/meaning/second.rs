@@ -1,5 +1,5 @@
-//! The second one: a second result in a line, a second fork, a second session, a subagent that speaks while the call of the
-//! main agent is open. Each means what it means alone.
+//! Second occurrences: a second result in a line, a second fork, a second session, a subagent message while a call of
+//! the main agent is open. Each has the same meaning as alone.
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::fold::{Content, Item, Transcript};
@@ -12,7 +12,7 @@ pub(crate) fn read(dialect: &str, role: Role, text: &str) -> Transcript {
     Transcript::read((dialect, role), text.trim().as_bytes(), &Options::default()).expect("readable").0
 }
 
-/// Every item, those within others included.
+/// All items, including nested items.
 pub(crate) fn items(transcript: &Transcript) -> Vec<&Item> {
     fn within<'i>(item: &'i Item, all: &mut Vec<&'i Item>) {
         all.push(item);
@@ -27,7 +27,7 @@ pub(crate) fn items(transcript: &Transcript) -> Vec<&Item> {
     all
 }
 
-/// Each result: its call, whether it failed.
+/// Each result: call id, status and error flag.
 fn results(transcript: &Transcript) -> Vec<(String, Option<Status>, Option<bool>)> {
     let results = items(transcript).into_iter().filter_map(|item| match &item.kind {
         ItemKind::ToolResult(result) => {
@@ -41,7 +41,7 @@ fn results(transcript: &Transcript) -> Vec<(String, Option<Status>, Option<bool>
 
 #[test]
 fn two_results_in_a_line_each_have_their_own_outcome() {
-    // `{1}` and `{2}` are the outcomes of the two.
+    // `{1}` and `{2}` are the outcomes of the two results.
     let lines: [(&str, Role, &str, [&str; 2]); 6] = [
         (
             "claude-code",
@@ -128,7 +128,7 @@ fn two_forks_hang_on_the_same_message() {
     let wanted: Vec<_> =
         wanted.iter().map(|(id, parent)| (Some((*id).to_owned()), parent.map(str::to_owned))).collect();
     assert_eq!(parents, wanted);
-    // The record has them the same way.
+    // The record holds them in the same way.
     let (claude, to) = (Dialect::named("claude-code").expect("registered"), record());
     let out = convert((claude, Role::Log), to, log.as_bytes()).bytes;
     let again = Transcript::read(to, &out, &Options::default()).expect("readable").0;
@@ -161,7 +161,7 @@ fn a_subagent_that_speaks_while_a_call_is_open_is_not_the_main_agent() {
         let mut seen = Vec::new();
         for item in &told.items {
             let circumstances = &item.circumstances;
-            // The live output names the call in the place of a parent.
+            // The live output names the call instead of a parent.
             let is_inner = circumstances.agent.is_some()
                 || circumstances.parent_call.is_some()
                 || item.parent.as_ref().is_some_and(|parent| parent.is("t1"));
@@ -185,7 +185,7 @@ fn a_subagent_that_speaks_while_a_call_is_open_is_not_the_main_agent() {
             }
             seen.extend(all.into_iter().map(|what| (what, is_inner)));
         }
-        // A message that only holds a result says nothing.
+        // Ignore messages that only hold a result.
         seen.retain(|(what, _)| what != "user" && what != "assistant");
         let wanted = [("t1", false), ("t2", true), ("r:t2", true), ("r:t1", false)];
         let wanted: Vec<(String, bool)> =
@@ -194,7 +194,7 @@ fn a_subagent_that_speaks_while_a_call_is_open_is_not_the_main_agent() {
     }
 }
 
-/// A record of two sessions says to every target what the two records say.
+/// A record of two sessions is converted to every target like the two separate records.
 #[test]
 fn two_sessions_in_an_input_are_each_alone() {
     let cases = fixtures();
@@ -219,7 +219,7 @@ fn two_sessions_in_an_input_are_each_alone() {
                 words.sort();
                 words
             };
-            // Two that have neither an id nor a title have one placeholder between them in an export of OpenCode.
+            // In an export of OpenCode, two sessions without id and title share one placeholder.
             let same = |whole: &[u8]| {
                 let mut words = same(whole);
                 words.retain(|word| word != "Session of another agent");

@@ -1,12 +1,12 @@
-//! Every word that the source of a dialect compares with is put into each place of a fixture where such a word stands,
-//! and what it then means is compared with a table in `words/`, one line per meaning.
+//! Puts every word that the source code of a dialect compares with into each matching place of a fixture, and compares
+//! its meaning with a table in `words/`, one line per meaning.
 //!
-//! The words come from the source itself: the string literals of the functions and tables that hold the word of the
-//! fixture. So a new word is tried without a new test, and its meaning must be written down. A word that means nothing
-//! there has the meaning of a word nobody knows, and is not listed.
+//! The words come from the source code itself: the string literals of the functions and tables that contain the word of
+//! the fixture. So a new word is tested without a new test, and its meaning must be added to the table. A word without
+//! a meaning at that place is handled like an unknown word and is not listed.
 //!
-//! The tables are read by people: a line says which word gives which value of the model (`events`) or which words a
-//! target then writes (`written`). `INTERLINGUA_BLESS=1` writes them anew; each line of the difference is a decision.
+//! The tables are for people: a line lists the words that yield a value of the model (`events`), or the words that a
+//! target then writes (`written`). `INTERLINGUA_BLESS=1` updates the tables; review each line of the diff.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,12 +22,12 @@ use crate::support::{Case, Way, asked_for, convert, fixtures, other_targets, rec
 
 /// A word that no table has.
 const UNKNOWN: &str = "zzz-nobody-knows";
-/// So many values of one place are replaced.
+/// How many values of one place are replaced.
 const VALUES: usize = 3;
-/// A longer list of differences is cut.
+/// The maximum length of a list of differences.
 const SHOWN: usize = 14;
 
-/// What stands in every item and tells nothing.
+/// Members that every item has, and that carry no meaning.
 const ALWAYS: [&str; 9] = [
     "ItemId",
     "ItemHead",
@@ -40,7 +40,7 @@ const ALWAYS: [&str; 9] = [
     "Circumstances",
 ];
 
-/// The words of a dialect's source, by the function or table they stand in.
+/// The words in a dialect's source code, grouped by function or table.
 struct Vocabulary(Vec<BTreeSet<String>>);
 
 impl Vocabulary {
@@ -49,7 +49,7 @@ impl Vocabulary {
         let folder = sources.join("dialects").join(dialect.folder());
         let mut files = Vec::new();
         rust_files(&folder, true, &mut files);
-        // What a family and the planes share.
+        // Files shared by a family and by the planes.
         rust_files(folder.parent().expect("a family"), false, &mut files);
         for name in
             ["wire/words.rs", "wire/settings.rs", "wire/content.rs", "wire/media.rs", "model/request.rs"]
@@ -74,7 +74,7 @@ impl Vocabulary {
         Self(groups)
     }
 
-    /// The words that stand with this one.
+    /// The words in the same groups as this word.
     fn beside(&self, word: &str) -> BTreeSet<&str> {
         let with = self.0.iter().filter(|group| group.contains(word));
         with.flatten().map(String::as_str).filter(|other| *other != word).collect()
@@ -123,14 +123,14 @@ fn is_word(text: &str) -> bool {
         && text.chars().all(plain)
 }
 
-/// A place in a fixture where a word stands.
+/// A place of a word in a fixture.
 struct Slot<'s> {
     source: &'s Source<'s>,
     leaf: &'s SourceLeaf,
     word: &'s str,
 }
 
-/// Of each role and path some words, each in the smallest fixture that has it.
+/// Some words for each role and path, each in the smallest fixture that contains it.
 fn slots<'s>(sources: &'s [Source<'s>], vocabulary: &Vocabulary) -> Vec<Slot<'s>> {
     let mut found: BTreeMap<(&str, &str), BTreeMap<&str, Slot<'s>>> = BTreeMap::new();
     for source in sources {
@@ -138,7 +138,7 @@ fn slots<'s>(sources: &'s [Source<'s>], vocabulary: &Vocabulary) -> Vec<Slot<'s>
             let word = source.text(leaf);
             let word = match leaf.kind {
                 Kind::String => word.trim_matches('"'),
-                // A flag or a number is tried once in each place.
+                // A flag or a number is tested once in each place.
                 Kind::Bool => "true",
                 Kind::Number => "0",
                 _ => continue,
@@ -155,7 +155,7 @@ fn slots<'s>(sources: &'s [Source<'s>], vocabulary: &Vocabulary) -> Vec<Slot<'s>
     found.into_values().flat_map(BTreeMap::into_values).collect()
 }
 
-/// What is different: which values of the model are gone and which have come, texts and numbers aside.
+/// The difference: values of the model that were removed and added, without texts and numbers.
 fn difference(before: &[String], after: &[String]) -> String {
     let counted = |events: &[String]| {
         let mut atoms: BTreeMap<String, i64> = BTreeMap::new();
@@ -178,7 +178,7 @@ fn difference(before: &[String], after: &[String]) -> String {
     shown.join(" ")
 }
 
-/// The members of what an event holds: `status:Failed`. A text is only there or not.
+/// The members of an event: `status:Failed`. A text is only marked as present.
 fn atoms_of(event: &str) -> Vec<String> {
     let mut atoms = Vec::new();
     let (mut atom, mut quoted, mut escaped) = (String::new(), false, false);
@@ -213,7 +213,7 @@ fn atoms_of(event: &str) -> Vec<String> {
     atoms
 }
 
-/// The members of what was written, as `path=word`.
+/// The members of an output, as `path=word`.
 fn written_atoms(bytes: &[u8], word: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut documents = Vec::new();
@@ -265,7 +265,7 @@ fn written_difference(before: &[u8], after: &[u8], word: &str) -> String {
     format!("{} and {} more", all[..SHOWN].join(" "), all.len() - SHOWN)
 }
 
-/// The classes that have come, where nothing else has: those of stops, failures, outcomes, authors and answers.
+/// The added classes, if only classes were added: of stops, failures, outcomes, authors and decisions.
 fn classes(difference: &str) -> String {
     let come = || difference.split(' ').filter_map(|atom| atom.strip_prefix('+'));
     let is_class = |atom: &&str| {
@@ -282,17 +282,17 @@ fn classes(difference: &str) -> String {
 const CLASSES: [&str; 9] =
     ["class", "status", "author", "origin", "is_error", "answer", "declined", "by", "format"];
 
-/// What comes with a new item: more than a class.
+/// Members that come with a new item, which is more than a class.
 const PIECES: [&str; 4] = ["ItemStarted", "kind:", "value:", "and "];
 
-/// One place with one word in it, and what that means.
+/// A word at a place, and its meaning.
 struct Meaning {
     place: String,
     word: String,
     difference: String,
 }
 
-/// A class that a source can say, and a document that says it.
+/// A class that a source can express, with a document that contains it.
 struct Example {
     about: String,
     classes: String,
@@ -329,7 +329,7 @@ fn meanings(dialect: &'static Dialect, cases: &[Case]) -> (Vec<Meaning>, Vec<Exa
             for other in others {
                 let bytes = with(other);
                 let events = told(&bytes);
-                // What any word does here is not what this word means.
+                // An effect that every word has at this place is not the meaning of this word.
                 let (quoted, unknown_quoted) = (format!("\"{other}\""), format!("\"{UNKNOWN}\""));
                 let renamed: Vec<String> =
                     events.iter().map(|event| event.replace(&quoted, &unknown_quoted)).collect();
@@ -397,13 +397,13 @@ fn compare(name: &str, text: &str) -> Vec<String> {
     missing.chain(other).collect()
 }
 
-/// Fails with each line that another table has otherwise.
+/// Fails with each line that differs from the stored table.
 pub(crate) fn compare_text(name: &str, text: &str) {
     let wrong = compare(name, text);
     assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
 }
 
-/// Each line with the place it stands under.
+/// Each line with the place it belongs to.
 fn placed(text: &str) -> BTreeSet<String> {
     let mut place = "";
     let mut lines = BTreeSet::new();
@@ -416,7 +416,7 @@ fn placed(text: &str) -> BTreeSet<String> {
     lines
 }
 
-/// Words that a source compares with: in a pattern, or beside `==` or `is`.
+/// Words that the source code compares with: in a pattern, or next to `==` or `is`.
 fn compared(source: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for line in source.lines().take_while(|line| line.trim() != "#[cfg(test)]") {
@@ -430,16 +430,16 @@ fn compared(source: &str) -> BTreeSet<String> {
         if line.starts_with("//") || !compares {
             continue;
         }
-        // What stands behind the arrow is written, not read.
+        // The text after the arrow is written, not read.
         let pattern = line.split("=>").next().unwrap_or(line);
         words.extend(pattern.split('"').skip(1).step_by(2).filter(|word| is_word(word)).map(str::to_owned));
     }
     words
 }
 
-/// Where words are compared with that no document can hold there.
+/// Words compared at places where no document can contain them.
 const APART: [(&str, &str); 28] = [
-    // Names of members, types and marks that other dialects have: detection tests try those.
+    // Names of members, types and marks of other dialects: detection tests cover those.
     ("anthropic", "input_image"),
     ("anthropic", "input_text"),
     ("anthropic", "output_text"),
@@ -450,22 +450,22 @@ const APART: [(&str, &str); 28] = [
     ("openai-responses", "response."),
     ("gemini", "will_continue"),
     ("pi", "tool_result"),
-    // Beginnings of words.
+    // Prefixes of words.
     ("codex", "collab_"),
     ("copilot-cli", "session."),
     ("openai-chat", "image/"),
-    // What a writer looks at: `media.rs` tries each type.
+    // Types that a writer checks: `media.rs` tests each type.
     ("openai-chat", "application/pdf"),
     ("openai-chat", "audio/mpeg"),
     ("claude-code", "application/pdf"),
     ("claude-code", "patch"),
     ("claude-code", "write"),
     ("openai-responses", "summarized"),
-    // `check` and `framing` have tests of their own.
+    // `check` and `framing` have their own tests.
     ("universal", "blank"),
     ("universal", "bom"),
     ("record", "unparsed"),
-    // Parts that only wire dialects write into a record, and kept lines: `record.rs` has them.
+    // Parts that only wire dialects write into a record, and kept lines: `record.rs` covers them.
     ("record", "citation"),
     ("record", "interactive"),
     ("record", "json"),
@@ -474,10 +474,10 @@ const APART: [(&str, &str); 28] = [
     ("universal", "file_id"),
 ];
 
-/// Keywords of a schema, halves of a clock: tests of their own.
+/// Schema keywords and clock parts have their own tests.
 const ELSEWHERE: [&str; 4] = ["schema.rs", "stamp.rs", "check.rs", "stream.rs"];
 
-/// Words of a dialect that are compared with and stand in no fixture, or mean nothing in every place.
+/// Compared words of a dialect that no fixture contains, or that have no meaning in any place.
 fn untried(dialect: &Dialect, cases: &[Case], meanings: &[Meaning]) -> Vec<String> {
     let mut tried: BTreeSet<&str> = meanings.iter().map(|meaning| meaning.word.as_str()).collect();
     for case in cases.iter().filter(|case| case.way.0.name == dialect.name) {
@@ -502,12 +502,12 @@ fn untried(dialect: &Dialect, cases: &[Case], meanings: &[Meaning]) -> Vec<Strin
     untried
 }
 
-/// Words that never say that something went well, and words that never say that it did not.
+/// Words that never mean success, and words that never mean failure.
 const NEVER_WELL: [&str; 8] = ["denied", "deny", "reject", "declin", "cancel", "abort", "fail", "error"];
 const NEVER_BADLY: [&str; 10] =
     ["success", "succeeded", "completed", "complete", "done", "ok", "approved", "approve", "accept", "allow"];
 
-/// A refusal told as success is the worst thing a translator can do: no table may hold one, whoever wrote it.
+/// A refusal translated as success is the worst error of a translator, so no table may contain it.
 fn is_turned_round(meaning: &Meaning) -> bool {
     let Meaning { word, difference, .. } = meaning;
     let word = word.to_lowercase();
@@ -526,7 +526,7 @@ fn is_turned_round(meaning: &Meaning) -> bool {
 fn every_word_of_every_table_has_its_meaning() {
     let mut cases = fixtures();
     cases.extend(probes());
-    // A record of each dialect: there are no others.
+    // A record of each dialect, because the repository has no record fixtures.
     for dialect in DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log) {
         let mut of: Vec<&Case> = cases.iter().filter(|case| case.way.0.name == dialect.name).collect();
         of.sort_by_key(|case| case.bytes.len());

@@ -1,5 +1,5 @@
-//! What the laws of the books share: the leaves of a case and where they stand in it, the fate of each, what a report
-//! says besides sizes, and breaches with their excuses.
+//! Shared code of the ledger laws: the leaves of a case with their positions, the fate of each leaf, the
+//! size-independent content of a report, and breaches with their excuses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -18,22 +18,22 @@ use super::{Case, Way, asked_for};
 pub struct Source<'c> {
     pub case: &'c Case,
     pub leaves: Vec<SourceLeaf>,
-    /// Leaves in frames that could be read, whether or not they stand in the source as they are.
+    /// Leaves in parsed frames, whether or not the frames are literally in the source.
     pub read: u64,
-    /// What it says.
+    /// The events of the source.
     pub story: Arc<Story>,
 }
 
-/// A leaf and where it stands.
+/// A leaf and its positions.
 #[derive(Clone, Debug)]
 pub struct SourceLeaf {
-    /// The number of its frame in the books.
+    /// The number of its frame in the ledger.
     pub frame: u64,
-    /// Where in the frame.
+    /// The position in the frame.
     pub span: Range<usize>,
-    /// Where in the source.
+    /// The position in the source.
     pub at: Range<usize>,
-    /// Its path, with `[]` for any index.
+    /// The path, with `[]` for any index.
     pub path: String,
     pub kind: Kind,
     pub claim: Claim,
@@ -45,7 +45,7 @@ impl<'c> Source<'c> {
         let story = Arc::new(Story::of(&seen, &report));
         let read = seen.frames.iter().map(|frame| frame.leaves.len() as u64).sum();
         let mut leaves = place(&case.bytes, seen.frames);
-        // Padding says nothing, and no change of it need show.
+        // A change of padding need not be visible.
         leaves.retain(|leaf| leaf.claim.field() != Some(Field::Padding));
         Self { case, leaves, read, story }
     }
@@ -55,18 +55,18 @@ impl<'c> Source<'c> {
         std::str::from_utf8(&self.case.bytes[leaf.at.clone()]).expect("a frame that was read is UTF-8")
     }
 
-    /// The source with another value in place of a leaf.
+    /// The source with the value of a leaf replaced.
     pub fn with(&self, leaf: &SourceLeaf, value: &str) -> Vec<u8> {
         self.with_all(&[(leaf, value)])
     }
 
-    /// The same in three pieces.
+    /// The same as three slices.
     pub fn around<'b>(&'b self, leaf: &SourceLeaf, value: &'b str) -> [&'b [u8]; 3] {
         let bytes = &self.case.bytes;
         [&bytes[..leaf.at.start], value.as_bytes(), &bytes[leaf.at.end..]]
     }
 
-    /// The source with other values in place of some leaves, which come in order.
+    /// The source with the values of several leaves, given in order, replaced.
     pub fn with_all(&self, changes: &[(&SourceLeaf, &str)]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.case.bytes.len() + 64 * changes.len());
         let mut copied = 0;
@@ -80,14 +80,14 @@ impl<'c> Source<'c> {
     }
 }
 
-/// Finds the leaves in the source. A document that is cut into elements has a head and a tail that do not stand there
-/// as they are: of these, the leaves before and after the array do.
+/// Finds the positions of leaves in the source. The head and tail of a document cut into elements are not literally in
+/// the source: only their leaves before and after the array are found.
 fn place(bytes: &[u8], frames: Vec<SeenFrame>) -> Vec<SourceLeaf> {
     let mut leaves = Vec::new();
     let mut from = 0;
     for SeenFrame { number, text, leaves: seen } in frames {
         let frame = text.as_bytes();
-        // What must be added to a place in the frame, and which places that is right for.
+        // The offset from frame positions to source positions, and the frame positions it is valid for.
         let (start, right) = if let Some(at) = find(&bytes[from..], frame) {
             let start = from + at;
             from = start + frame.len();
@@ -122,13 +122,13 @@ pub fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .find(|&at| bytes[at] == first && &bytes[at..at + wanted.len()] == wanted)
 }
 
-/// Where a value ends, what it was claimed for, and its fate.
+/// The end of a value, its claimed field, and its fate.
 type Booked = (usize, Option<Field>, Fate);
 
-/// What became of every leaf, by frame and place.
+/// The fate of every leaf, by frame and position.
 pub struct Fates {
     frames: BTreeMap<u64, BTreeMap<usize, Booked>>,
-    /// Fields of which something was lost when its frame was gone.
+    /// Fields with a loss that was booked after their frame.
     late: BTreeSet<Field>,
 }
 
@@ -147,8 +147,8 @@ impl Fates {
         fates
     }
 
-    /// The fate of what stands there, and the field it was claimed for. What no one books by itself is structure: it is
-    /// mapped with its neighbours.
+    /// The fate and the claimed field of the leaf at a position. A leaf without a booking of its own is structure and
+    /// counts as mapped.
     pub fn at(&self, frame: u64, span: &Range<usize>) -> (Fate, Option<Field>) {
         let before = self.frames.get(&frame).and_then(|leaves| leaves.range(..=span.start).next_back());
         match before {
@@ -161,13 +161,13 @@ impl Fates {
         field.is_some_and(|field| self.late.contains(&field))
     }
 
-    /// Whether something of that field was lost in that frame, or later.
+    /// Whether a value of that field was lost in that frame, or later.
     pub fn is_lost_in(&self, frame: u64, field: Field) -> bool {
         self.late.contains(&field)
             || self.of_field(frame, field).any(|fate| matches!(fate, Fate::Lost(_) | Fate::Kept))
     }
 
-    /// Whether something of that field is said to be said.
+    /// Whether a value of that field is booked as mapped.
     pub fn is_mapped_in(&self, frame: u64, field: Field) -> bool {
         self.of_field(frame, field).any(|fate| fate == Fate::Mapped)
     }
@@ -177,14 +177,14 @@ impl Fates {
         leaves.filter(move |(_, field, _)| *field == Some(wanted)).map(|(_, _, fate)| *fate)
     }
 
-    /// Whether something of that field is said as less than it was.
+    /// Whether a value of that field is booked as narrowed.
     pub fn narrows(&self, wanted: Field) -> bool {
         let narrowed =
             |(_, field, fate): &Booked| *field == Some(wanted) && *fate == Fate::Lost(Reason::Narrowed);
         self.frames.values().flat_map(BTreeMap::values).any(narrowed)
     }
 
-    /// Whether anything of that field was given up because the target has no place for it, wherever it stood.
+    /// Whether any value of that field was lost because the target has no place for it.
     pub fn gives_up(&self, wanted: Field) -> bool {
         let given_up = |(_, field, fate): &Booked| {
             *field == Some(wanted) && matches!(fate, Fate::Lost(reason) if *reason != Reason::Invalid)
@@ -193,13 +193,13 @@ impl Fates {
     }
 }
 
-/// The fields of which something was lost. A row names only one field of its path; the trace names all.
+/// The fields with losses. A row names only one field of its path; the trace names all.
 pub fn lost_fields(report: &Report) -> BTreeSet<Field> {
     let lost = report.trace.iter().filter(|leaf| matches!(leaf.fate, Fate::Lost(_)));
     lost.filter_map(|leaf| leaf.field).collect()
 }
 
-/// What a report says, besides sizes, places of bytes and windows: those change with any leaf.
+/// The contents of a report except sizes, byte positions and windows, which change with any leaf.
 #[derive(PartialEq, Debug)]
 pub struct Essence {
     counts: [u64; 6],
@@ -228,17 +228,17 @@ impl Essence {
     }
 }
 
-/// A law that does not hold somewhere.
+/// A breach of a law.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Breach {
     pub law: &'static str,
-    /// The dialect that was read.
+    /// The source dialect.
     pub from: &'static str,
-    /// The dialect that was written.
+    /// The target dialect.
     pub to: &'static str,
     /// The path or the field.
     pub place: String,
-    /// What was found.
+    /// The finding.
     pub how: String,
 }
 
@@ -254,14 +254,14 @@ impl Breach {
     }
 }
 
-/// Where a law need not hold: the dialect read, the dialect written (`*`: any), the end of the path or the field (its
-/// beginning, if it ends with `*`), and why that is right.
+/// An exception of a law: the source dialect, the target dialect (`*`: any), the end of the path or the field (its
+/// beginning, if it ends with `*`), and the reason.
 pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
 
-/// What a reader puts together (hunks as a diff, seconds as milliseconds) comes back as the line that it was made of.
+/// A value that a reader derives (hunks as a diff, seconds as milliseconds) is restored with its kept line.
 pub const MADE_OF_A_KEPT_LINE: &str = "made of values in another form; the line that is given back has those";
 
-/// Whether one of the excuses is for the breach.
+/// Whether an excuse covers the breach.
 pub fn is_excused(breach: &Breach, excuses: &[Excuse]) -> bool {
     excuses.iter().any(|excuse| fits(excuse, breach))
 }
@@ -275,7 +275,7 @@ fn fits((from, to, place, _): &Excuse, breach: &Breach) -> bool {
         }
 }
 
-/// Fails with every breach that has no excuse, and with every excuse that nothing needs any more.
+/// Fails with every breach without an excuse, and with every unused excuse.
 pub fn judge(cases: usize, breaches: Vec<Breach>, excuses: &[Excuse]) {
     assert!(cases > 0, "the law was tried on nothing");
     let mut used = vec![false; excuses.len()];

@@ -1,5 +1,5 @@
-//! The law of canaries: a word that stands nowhere else is put into every text of a source. After the conversion each is
-//! in the output, or the books say that its leaf is lost. The output is searched; no ledger is asked where it went.
+//! The canary law: a unique word is put into every text of a source. After the conversion each word is in the output,
+//! or the ledger has its leaf as lost. The output itself is searched, independently of the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,13 @@ pub struct Planted {
     birds: Vec<(usize, String)>,
 }
 
-/// Puts a canary into each text where the source then says the same but for the word: first by itself; a text that must
+/// Puts a canary into each text where the events stay the same except for the word: first separately; a text that must
 /// stay equal to others (an id, an echo) together with them.
 pub fn plant(source: &Source<'_>) -> Vec<Planted> {
     let texts = || {
         let all = source.leaves.iter().enumerate();
         all.filter(|(_, leaf)| {
-            // Tags are no texts; the lines that a record keeps are the business of those that restore them.
+            // Tags are not texts; kept lines in a record concern only the writers that restore them.
             leaf.kind == Kind::String
                 && !matches!(
                     leaf.claim,
@@ -39,7 +39,7 @@ pub fn plant(source: &Source<'_>) -> Vec<Planted> {
     for (number, leaf) in texts() {
         same.entry(source.text(leaf)).or_default().push(number);
     }
-    // Short texts are often words that must stay as they are: so those stand together.
+    // Short texts are often fixed words, so they are grouped together.
     let mut groups: Vec<(usize, &Vec<usize>)> = same.values().enumerate().collect();
     groups.sort_by_key(|(_, group)| source.leaves[group[0]].at.len());
     let mut birds = Vec::new();
@@ -50,8 +50,8 @@ pub fn plant(source: &Source<'_>) -> Vec<Planted> {
     planted
 }
 
-/// The canaries with which the source says the same: many at once where that goes well, else half of them, down to one
-/// text, and where that must stay equal to others together with them.
+/// The canaries with which the events stay the same: many at once if possible, else in halves, down to one text, and a
+/// text that must stay equal to others together with them.
 fn survivors(source: &Source<'_>, groups: &[(usize, &Vec<usize>)], birds: &mut Vec<(usize, String)>) {
     let mut alone: Vec<(usize, String)> = groups
         .iter()
@@ -77,7 +77,7 @@ fn survivors(source: &Source<'_>, groups: &[(usize, &Vec<usize>)], birds: &mut V
     }
 }
 
-/// All of them in one document, or in as few as it takes for each to say what the source said.
+/// All canaries in one document, or in as few documents as needed for unchanged events.
 fn in_parts(source: &Source<'_>, birds: &[(usize, String)], planted: &mut Vec<Planted>) {
     if birds.is_empty() {
         return;
@@ -106,7 +106,7 @@ fn with(source: &Source<'_>, birds: &[(usize, String)]) -> Vec<u8> {
     source.with_all(&changes)
 }
 
-/// The text with the word in it; text that is an object stays one.
+/// The text with the word inserted; a text that is a JSON object stays an object.
 fn sing(text: &str, word: &str) -> String {
     match text.strip_suffix("}\"") {
         Some("\"{") => format!("\"{{\\\"{word}\\\":0}}\""),
@@ -115,7 +115,7 @@ fn sing(text: &str, word: &str) -> String {
     }
 }
 
-/// Whether the same is said, but for the words, and the same is claimed.
+/// Whether the events are the same except for the words, and the claims are the same.
 fn survives(source: &Source<'_>, birds: &[(usize, String)]) -> bool {
     let bytes = with(source, birds);
     source.story.is_told_by(source.case.way, [&bytes[..]], |before, after| {
@@ -136,7 +136,7 @@ fn without_words(event: &str) -> String {
             rest = &rest[at + 2..];
             continue;
         };
-        // An object that was given a member has it with its punctuation.
+        // A member added to an object is removed with its punctuation.
         let (before, after) = (&rest[..at], &rest[at + 2 + end + 2..]);
         let member = [
             (",\\\\\\\"", "\\\\\\\":0"),
@@ -166,7 +166,7 @@ fn words_in(bytes: &[u8]) -> BTreeSet<&[u8]> {
     starts.filter_map(word).collect()
 }
 
-/// Converts what was planted and looks for each canary.
+/// Converts the planted source and looks for each canary.
 pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
     let Planted { case, leaves, birds } = planted;
     let out = convert_traced(case.way, to, &case.bytes);
@@ -176,7 +176,7 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
     let fates = Fates::of(&out.report);
     let there = words_in(&out.bytes);
     let text = |leaf: &SourceLeaf| String::from_utf8_lossy(&case.bytes[leaf.at.clone()]).into_owned();
-    // Leaves that must stay equal share a word: a value that is repeated is given up once.
+    // Leaves that must stay equal share a word: a repeated value is lost only once.
     let mut shared: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (number, word) in birds {
         let leaf = &leaves[*number];
@@ -197,7 +197,7 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
             Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,
             Fate::Mapped => format!("mapped ({name}), but its word is not in the output"),
             Fate::Kept => format!("kept ({name}), but its word is not in the output"),
-            // What is said elsewhere, or rewritten, may well be there in part.
+            // A redundant or rewritten value may still be in the output in part.
             Fate::Lost(Reason::Redundant | Reason::Merged | Reason::Narrowed | Reason::Refused) => continue,
             Fate::Lost(reason) if is_there && count == 1 => {
                 format!("lost ({name}, {}), but its word is in the output", reason.word())
@@ -209,7 +209,7 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
     breaches
 }
 
-/// Where a canary need not sing: from, to, end of the path or field, why.
+/// Exceptions of the canary law: from, to, end of the path or field, reason.
 pub const EXCUSES: &[Excuse] = &[
     ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
     (

@@ -1,14 +1,14 @@
-//! When a log and its record say the same.
+//! Equality of a log and its record.
 
 use interlingua::fold::{Content, Item};
 use interlingua::model::{CallKind, ItemKind, Usage};
 
-/// The numbers a record can tell.
+/// The counts that a record has members for.
 pub fn in_records(usage: &Usage) -> [u64; 4] {
     [usage.all_input(), usage.cache_read, usage.output, usage.reasoning].map(Option::unwrap_or_default)
 }
 
-/// A record has no word for who runs a tool, numbers parts anew, and says of an item's end what the tool said.
+/// Normalises an item to the form of a record: the runner of a tool is not compared, and parts are renumbered.
 pub fn as_in_records(item: &mut Item) {
     if let ItemKind::ToolCall(call) = &mut item.kind {
         call.kind = CallKind::Function;

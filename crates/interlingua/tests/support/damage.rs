@@ -1,4 +1,4 @@
-//! Deterministic damage: the same seed gives the same mutation on every machine.
+//! Deterministic damage: the same seed yields the same mutation on every machine.
 
 use interlingua::tape::Kind;
 
@@ -10,7 +10,7 @@ impl Dice {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `end`; 0 if there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,7 +19,7 @@ impl Dice {
     }
 }
 
-/// One to three small accidents: flipped, deleted, inserted or repeated bytes, swapped or joined lines.
+/// One to three small mutations: flipped, deleted, inserted or repeated bytes, swapped or joined lines.
 pub fn mutate(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=dice.below(3) {
@@ -38,7 +38,7 @@ pub fn mutate(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
             }
             4 => swap_lines(&mut bytes, dice),
             5 => {
-                // What a crash leaves behind.
+                // Zero bytes, as after a crash.
                 let end = (at + dice.below(16)).min(bytes.len());
                 bytes[at..end].fill(0);
             }
@@ -89,7 +89,7 @@ fn swap_lines(bytes: &mut Vec<u8>, dice: &mut Dice) {
     *bytes = lines.concat();
 }
 
-/// Puts a value of another type where a value stood: valid JSON, wrong shape.
+/// Replaces a value by a value of another type: valid JSON, wrong shape.
 fn swap_values(bytes: &mut Vec<u8>, dice: &mut Dice) {
     const VALUES: &[&[u8]] = &[
         b"null",
@@ -118,7 +118,7 @@ fn swap_values(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Another value of the same type in its place.
+/// A different value of equal type.
 pub fn perturb(text: &str, kind: Kind) -> String {
     match kind {
         Kind::String => format!("{}q\"", &text[..text.len() - 1]),

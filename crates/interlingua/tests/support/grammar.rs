@@ -1,12 +1,13 @@
-//! Documents made of the words that readers look for, in the wrong places and with values of any type, from a string of
-//! bytes: property tests and the fuzzer reach code with it that random bytes do not. The fuzzer includes this file.
+//! Generates documents from a string of bytes: words that readers look for, in the wrong places and with values of any
+//! type. Property tests and the fuzzer thereby reach code that random bytes do not reach. The fuzzer includes this
+//! file.
 //!
 //! The words are the string literals of the dialects themselves, so that a new dialect is covered without being listed.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Makes a document of `bytes`: the first says of what sort, the others what is in it.
+/// Generates a document from `bytes`: the first byte selects its form, the other bytes its content.
 pub fn document(bytes: &[u8]) -> Vec<u8> {
     let mut dice = Dice { bytes };
     let sort = dice.next();
@@ -24,7 +25,7 @@ pub fn document(bytes: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What stands in `type`, if that comes first, as it does in event streams.
+/// The value of `type`, if that member comes first, as in event streams.
 fn word_of_type(value: &str) -> &str {
     value.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next()).unwrap_or("message")
 }
@@ -52,7 +53,7 @@ fn value(dice: &mut Dice<'_>, depth: usize) -> String {
         "{}",
     ];
     match dice.next() % 8 {
-        // Objects are what readers look into.
+        // Objects are frequent, because readers look into them.
         0..=3 if depth < 6 => {
             let count = dice.next() % 6;
             let mut members: Vec<String> = Vec::new();
@@ -74,13 +75,13 @@ fn value(dice: &mut Dice<'_>, depth: usize) -> String {
 
 fn word(dice: &mut Dice<'_>) -> &'static str {
     let words = words();
-    // The first are the most frequent, and half of all.
+    // Half of all words are among the most frequent.
     let (few, all) = (words.len().min(64), words.len());
     let number = usize::from(dice.next()) << 8 | usize::from(dice.next());
     &words[number / 2 % if number.is_multiple_of(2) { few } else { all }]
 }
 
-/// What the bytes say next; nothing more is zeros.
+/// The next random value from the bytes; zeros at their end.
 struct Dice<'b> {
     bytes: &'b [u8],
 }
@@ -93,7 +94,7 @@ impl Dice<'_> {
     }
 }
 
-/// The words in the sources of the dialects, the most frequent first.
+/// The words in the source code of the dialects, most frequent first.
 fn words() -> &'static [String] {
     static WORDS: OnceLock<Vec<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
@@ -125,7 +126,7 @@ fn is_word(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-/// Where the dialects stand, seen from their own package and from the fuzzer's.
+/// The folder of the dialects, relative to their own package or to the fuzzer's.
 fn sources() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let own = here.join("src/dialects");

@@ -1,4 +1,4 @@
-//! The law of leaves, and the laws of counting: what the books say of a leaf is so.
+//! The law of leaves, and the laws of counting: the ledger's fate of a leaf is its actual fate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ pub const LEAF: &str = "a leaf that is mapped or kept shows in the output when i
 pub const COUNTING: &str = "the counts, the rows and the trace agree";
 pub const NOTHING: &str = "an output that says nothing says that all is lost";
 
-/// Values that stand at each path of each dialect in some fixture: a word is best replaced by another word that its
-/// reader knows.
+/// The values at each path of each dialect in all fixtures: the best replacement for a word is another word that its
+/// reader supports.
 pub struct Words(BTreeMap<(&'static str, String), BTreeSet<String>>);
 
 impl Words {
@@ -32,7 +32,7 @@ impl Words {
         Self(words)
     }
 
-    /// Other values for a leaf, the most telling first.
+    /// Other values for a leaf, the most effective first.
     pub fn others(&self, dialect: &'static str, path: &str, text: &str, kind: Kind) -> Vec<String> {
         let mut others = vec![perturb(text, kind)];
         if kind == Kind::String
@@ -48,11 +48,10 @@ impl Words {
     }
 }
 
-/// Leaves that are alike: path, field, whether it is kept, its type.
+/// A class of similar leaves: path, field, whether it is kept, its type.
 pub type LeafClass<'c> = (&'c str, Option<Field>, bool, u8);
 
-/// Changes leaves that are said to be mapped: output or report must change. Those that are said to be kept: the output
-/// must.
+/// Changes leaves: for a mapped leaf the output or the report must change, for a kept leaf the output must change.
 pub fn leaf_law<'c>(
     source: &'c Source<'_>,
     to: Way,
@@ -87,7 +86,7 @@ pub fn leaf_law<'c>(
         if others.iter().any(shows) || fates.is_lost_late(field) {
             continue;
         }
-        // The lines that a session is restored from say it, too.
+        // The kept lines that restore a session contain the value, too.
         if case.is_restored_by(to) && says(&before.bytes, source.text(leaf)) {
             continue;
         }
@@ -104,16 +103,16 @@ pub fn leaf_law<'c>(
     breaches
 }
 
-/// Whether an output says a value somewhere.
+/// Whether an output contains a value.
 pub fn says(output: &[u8], json: &str) -> bool {
     let text = json.trim_matches('"');
     text.is_empty() || find(output, text.as_bytes()).is_some()
 }
 
-/// Rows about no leaf of a document: they are in no trace.
+/// Rows that are not about a leaf of a document; they are not in the trace.
 const BESIDE: [&str; 3] = ["(unparsed)", "(nothing was written)", "(holes of a kept line)"];
 
-/// Every leaf has one fate, the trace tells the same, and so do the rows.
+/// Every leaf has one fate, and the trace and the rows agree with it.
 pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
     let case = source.case;
     let report = convert_traced(case.way, to, &case.bytes).report;
@@ -151,7 +150,7 @@ pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
         let found = traced(&|fate| fate == Fate::Lost(reason));
         same(&place, found, sum(lost_paths, true, Some(reason)));
     }
-    // Counted anew, by someone else.
+    // An independent count.
     let unparsed: u64 =
         kept_paths.iter().chain(lost_paths).filter(|row| row.path == "(unparsed)").map(|row| row.count).sum();
     if !nothing_written {
@@ -165,7 +164,7 @@ pub fn counting_law(source: &Source<'_>, to: Way) -> Vec<Breach> {
     breaches
 }
 
-/// What comes of an empty input says nothing. An output that is no more than that has lost every leaf.
+/// The output for an empty input has no content. If the output equals it, every leaf must be lost.
 pub fn nothing_law(case: &Case, to: Way) -> Vec<Breach> {
     let out = convert(case.way, to, &case.bytes);
     let says_nothing = out.bytes.trim_ascii().is_empty() || out.bytes == convert(case.way, to, b"").bytes;

@@ -1,7 +1,7 @@
-//! What laws and goldens share: the fixtures of every dialect in the registry, ways to convert them, a writer that
-//! only watches, and deterministic damage.
+//! Shared code of laws and goldens: the fixtures of every dialect in the registry, conversion helpers, a writer that
+//! records events, and deterministic damage.
 //!
-//! Nothing here names a dialect but `record` and `universal`, our own two: a dialect is covered the moment it is
+//! This code names only our own dialects, `record` and `universal`: any other dialect is covered as soon as it is
 //! registered and has a file under `src/dialects/<name>/fixtures/`.
 
 #![allow(dead_code, reason = "each test file uses its part")]
@@ -34,28 +34,28 @@ use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 
-/// A dialect in one of its uses.
+/// A dialect in one of its roles.
 pub type Way = (&'static Dialect, Role);
 
 /// One fixture.
 #[derive(Clone)]
 pub struct Case {
     pub way: Way,
-    /// The path below `fixtures/`, and how it was made if it was.
+    /// The path below `fixtures/`, and for a derived case its origin.
     pub name: String,
     pub path: PathBuf,
     pub bytes: Vec<u8>,
-    /// Made here by converting a fixture of that dialect, not a file.
+    /// The source of a case that was converted from a fixture instead of read from a file.
     pub made_from: Option<Way>,
 }
 
 impl Case {
-    /// Whether it goes back to where it came from: then it is restored from its own lines, whatever else it says.
+    /// Whether `to` is the original dialect of a derived case: then the output is restored from kept lines.
     pub fn is_restored_by(&self, to: Way) -> bool {
         self.made_from.is_some_and(|way| way.0.name == to.0.name)
     }
 
-    /// Whether it was made here.
+    /// Whether the case was converted from a fixture.
     pub fn is_derived(&self) -> bool {
         self.made_from.is_some()
     }
@@ -89,7 +89,7 @@ pub fn fixtures() -> Vec<Case> {
     cases
 }
 
-/// The fixtures, and what becomes of them in our own dialects, which is input like any other.
+/// The fixtures, and their conversions to our own dialects.
 pub fn fixtures_and_ours() -> Vec<Case> {
     let mut cases = fixtures();
     let mut derived = Vec::new();
@@ -129,41 +129,40 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The only role of the dialect, or the one that a folder on the way is named after.
+/// The only role of the dialect, or the role that a folder of the path is named after.
 fn role_of(dialect: &Dialect, inner: &Path) -> Option<Role> {
     let folders = || inner.iter().filter_map(|part| part.to_str());
     let named = dialect.roles.iter().find(|spec| folders().any(|part| part == spec.role.word()));
-    // What is said to an agent is read as what it says is: its fixtures need no folder of their own.
+    // Input to an agent has the form of its output, so its fixtures need no separate folder.
     let first = || dialect.roles.first().filter(|spec| spec.role.is_session());
     named.or_else(first).map(|spec| spec.role)
 }
 
-/// Everything the command line converts a fixture to, itself included.
+/// All targets of a fixture on the command line, including its own dialect.
 pub fn targets(case: &Case) -> Vec<Way> {
     let way = |dialect: &'static Dialect| Some((dialect, dialect.role_for(case.way.1)?));
     let concerns = |to: &Way| is_asked(case) || asked_for().is_some_and(|name| to.0.name == name);
     DIALECTS.iter().copied().filter_map(way).filter(concerns).collect()
 }
 
-/// The one dialect that a run is about, if it is about one: other dialects are then only tried with that as their
-/// target.
+/// The dialect that `INTERLINGUA_ONLY` selects: other dialects are then only tested with it as their target.
 pub fn asked_for() -> Option<&'static str> {
     static NAME: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("INTERLINGUA_ONLY").ok());
     NAME.as_deref()
 }
 
-/// Whether a run is about that case.
+/// Whether a case is selected.
 pub fn is_asked(case: &Case) -> bool {
     let is = |way: Way| asked_for().is_none_or(|name| way.0.name == name);
     is(case.way) || case.made_from.is_some_and(is)
 }
 
-/// The targets that are not the source itself.
+/// The targets other than the source dialect.
 pub fn other_targets(case: &Case) -> Vec<Way> {
     targets(case).into_iter().filter(|to| !same(*to, case.way)).collect()
 }
 
-/// The target that says most about a fixture: the record for logs, universal events for live output, else any.
+/// The most informative target of a fixture: the record for logs, universal events for live output, else any.
 pub fn main_target(case: &Case) -> Option<Way> {
     let wanted = if case.way.1 == Role::Log { "record" } else { "universal" };
     let others = other_targets(case);
@@ -187,19 +186,19 @@ pub fn record() -> Way {
     (Dialect::named("record").expect("registered"), Role::Log)
 }
 
-/// Log dialects that can be written: what goes into a record comes out again.
+/// Whether a log can be restored from its record: its dialect has a log writer.
 pub fn restorable(case: &Case) -> bool {
     case.way.0.plane == Plane::Log && case.way.1 == Role::Log && can_write(case.way)
 }
 
-/// What a conversion gave.
+/// The result of a conversion.
 #[derive(Clone, PartialEq)]
 pub struct Outcome {
     pub bytes: Vec<u8>,
     pub report: Report,
 }
 
-/// Converts in one piece.
+/// Converts the input as a whole.
 pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
     let mut pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
     let mut bytes = Vec::new();
@@ -207,17 +206,17 @@ pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
     Outcome { bytes, report }
 }
 
-/// Converts in one piece, and notes what becomes of each leaf.
+/// Converts the input as a whole, and traces the fate of each leaf.
 pub fn convert_traced(from: Way, to: Way, whole: &[u8]) -> Outcome {
     convert_with(from, to, [whole], &Options { trace: true, ..Options::default() })
 }
 
-/// Converts in the pieces given.
+/// Converts the input in the given chunks.
 pub fn convert_pieces<'b>(from: Way, to: Way, pieces: impl IntoIterator<Item = &'b [u8]>) -> Outcome {
     convert_with(from, to, pieces, &Options::default())
 }
 
-/// Converts with other settings.
+/// Converts with the given options.
 pub fn convert_with<'b>(
     from: Way,
     to: Way,
@@ -233,8 +232,8 @@ pub fn convert_with<'b>(
     Outcome { bytes, report }
 }
 
-/// Converts only until the output is seen to be another than `before`; the report if it is the same to its end. That
-/// pieces change nothing is a law of its own.
+/// Converts until the output differs from `before`; returns the report if the output is equal to its end. Another law
+/// checks that chunk boundaries have no effect.
 pub fn unless_other<'b>(
     pipe: &mut Pipe,
     pieces: impl IntoIterator<Item = &'b [u8]>,
@@ -253,15 +252,15 @@ pub fn unless_other<'b>(
     (bytes == before).then_some(report)
 }
 
-/// How much is converted before the output is looked at again.
+/// How many bytes are converted between comparisons.
 pub const PIECE: usize = 2 << 10;
 
-/// Whether the long forms of the tests were asked for.
+/// Whether the long forms of the tests are requested.
 pub fn full() -> bool {
     std::env::var_os("INTERLINGUA_FULL").is_some()
 }
 
-/// Gathers what breaks a law, so that one run shows every breach.
+/// Collects the breaches of a law, so that one run shows all of them.
 pub struct Law {
     name: &'static str,
     cases: usize,
@@ -273,7 +272,7 @@ impl Law {
         Self { name, cases: 0, breaches: Vec::new() }
     }
 
-    /// One thing the law says; `how` tells what was found instead.
+    /// Checks one statement of the law; `how` describes the breach.
     pub fn holds(&mut self, holds: bool, how: impl FnOnce() -> String) {
         self.cases += 1;
         if !holds {
@@ -281,7 +280,7 @@ impl Law {
         }
     }
 
-    /// What each case was found to break.
+    /// Adds the breaches of each case.
     pub fn gather(&mut self, cases: Vec<Vec<String>>) {
         for breaches in cases {
             self.cases += 1;
@@ -289,7 +288,7 @@ impl Law {
         }
     }
 
-    /// Fails with every breach, or when nothing was tried.
+    /// Fails with every breach, or if nothing was tested.
     pub fn end(self) {
         assert!(self.cases > 0, "`{}` was tried on nothing", self.name);
         self.end_even_if_empty();
@@ -308,7 +307,7 @@ impl Law {
     }
 }
 
-/// Where two texts part, with a little of both.
+/// The position where two texts differ, with some context.
 pub fn first_difference(expected: &[u8], got: &[u8]) -> String {
     let at = expected.iter().zip(got).take_while(|(a, b)| a == b).count();
     let around = |bytes: &[u8]| {
@@ -318,13 +317,13 @@ pub fn first_difference(expected: &[u8], got: &[u8]) -> String {
     format!("differ at byte {at}\n  expected …{}…\n  got      …{}…", around(expected), around(got))
 }
 
-/// Spreads work over the cases on two threads; a panic in one is a panic here.
+/// Distributes the cases over two threads; a panic in a thread is propagated.
 pub fn on_two_threads<'c, T: Send>(cases: &'c [Case], work: impl Fn(&'c Case) -> T + Sync) -> Vec<T> {
     share(cases, |case| case.bytes.len(), work)
 }
 
-/// Spreads work over two threads, the longest first: then both end at the same time. What came of it is in the order of
-/// the work.
+/// Distributes work over two threads, longest first, so that both end at about the same time. The results are in the
+/// order of the input.
 pub fn share<'w, W: Sync, T: Send>(
     all: &'w [W],
     length: impl Fn(&W) -> usize,
@@ -350,7 +349,7 @@ pub fn share<'w, W: Sync, T: Send>(
     done.into_iter().map(|(_, came_of_it)| came_of_it).collect()
 }
 
-/// Which of the things that are alike are tried: time is spent on what differs, not on what many files say again.
+/// Selects a sample of each class, so that time is spent on different cases instead of repetitions.
 pub struct Sample<C> {
     tried: BTreeMap<C, (usize, usize)>,
     in_a_file: usize,
@@ -358,7 +357,7 @@ pub struct Sample<C> {
 }
 
 impl<C: Ord> Sample<C> {
-    /// At most so many of a class in one file, and in all files together.
+    /// At most this many of a class in one file, and in all files together.
     pub fn new(in_a_file: usize, in_all: usize) -> Self {
         Self { tried: BTreeMap::new(), in_a_file, in_all }
     }
@@ -367,7 +366,7 @@ impl<C: Ord> Sample<C> {
         self.tried.values_mut().for_each(|(here, _)| *here = 0);
     }
 
-    /// Whether one more of that class is tried.
+    /// Whether another member of that class is tested.
     pub fn wants(&mut self, class: C) -> bool {
         let (here, all) = self.tried.entry(class).or_default();
         let wanted = *here < self.in_a_file && *all < self.in_all;

@@ -1,5 +1,5 @@
-//! Dialects with one thing wrong, to see that the laws notice. A mutant is a dialect like any other, with the writer,
-//! the reader or the table of the real one wrapped.
+//! Dialects with a deliberate mistake, to check that the laws detect it. A mutant is a dialect that wraps the writer,
+//! the reader or the support table of a real dialect.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use interlingua::tape::{Claim, Val};
 
 use super::Way;
 
-/// What a mutant writer does to each event before the real one sees it.
+/// The change of a mutant writer to each event before the real writer gets it.
 pub trait Mutation: Send + 'static {
-    /// The dialect and role whose writer it is.
+    /// The dialect and role of the writer.
     const OF: (&'static str, Role);
 
-    /// The event as it is handed on, or `None` if it is dropped.
+    /// The changed event, or `None` to drop it.
     fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>>;
 }
 
-/// What a mutant writer has seen.
+/// State of a mutant writer.
 #[derive(Clone, Default)]
 pub struct Memory {
     kinds: BTreeMap<ItemId, Of>,
-    /// Texts seen in each item.
+    /// The number of texts in each item.
     pub texts: BTreeMap<ItemId, usize>,
 }
 
 impl Memory {
-    /// The kind of the item that an event is about.
+    /// The kind of the item that an event belongs to.
     pub fn of(&self, event: &Event<'_>) -> Option<Of> {
         match event {
             Event::ItemStarted(head) => Some(Of::item(&head.kind)),
@@ -41,7 +41,7 @@ impl Memory {
     }
 }
 
-/// The dialect with that writer.
+/// The dialect with the mutated writer.
 pub fn mutant_writer<M: Mutation>() -> Way {
     let way = (Dialect::named(M::OF.0).expect("registered"), M::OF.1);
     let says = write_spec(way).says;
@@ -63,7 +63,7 @@ pub fn write_spec(way: Way) -> &'static WriteSpec {
     way.0.role(way.1).and_then(|spec| spec.write.as_ref()).expect("a mutant of something that is written")
 }
 
-/// A copy of the dialect with one role changed. It is never freed; there are few.
+/// A copy of the dialect with one role changed. The copy is leaked, because there are few.
 fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
     let mut changed = (read, write);
     let roles: Vec<RoleSpec> = way
@@ -134,7 +134,7 @@ impl<M: Mutation> Writer for Mutant<M> {
     }
 }
 
-/// A reader that claims whatever the real one left, and says no more than that one.
+/// A reader that claims all leaves that the real reader left free, but emits the same events.
 pub struct Forgetful(pub Box<dyn Reader>);
 
 impl Reader for Forgetful {
@@ -166,7 +166,7 @@ fn claim_free(val: Val<'_>) {
     }
 }
 
-/// What every table says of a field when it lies that all is said.
+/// A false support table: every field is exact.
 pub const fn boasts(_: Field) -> Says {
     Says::Exactly
 }

@@ -1,4 +1,4 @@
-//! The laws of readers: what is claimed matters to the events, and is claimed for the field that it becomes.
+//! The laws of readers: a claimed value affects the events, and is claimed for the field it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,10 +18,10 @@ use super::{Case, Sample};
 pub const READER: &str = "a claimed leaf matters to the events";
 pub const NAMED: &str = "a leaf is claimed for the field that it becomes";
 
-/// Leaves that are alike: path, field, its type.
+/// A class of similar leaves: path, field, type.
 pub type ClaimClass<'c> = (&'c str, Field, u8);
 
-/// Changes leaves that are claimed, taken or noted: events, problems or claims must change.
+/// Changes leaves that are taken or noted: events, problems or claims must change.
 pub fn reader_law<'c>(
     source: &'c Source<'_>,
     words: &Words,
@@ -34,8 +34,8 @@ pub fn reader_law<'c>(
         if !sample.wants((&leaf.path, field, leaf.kind as u8)) {
             continue;
         }
-        // A value that is now refused has mattered, too; so has one that is no longer claimed, such as an id that is only
-        // taken where it repeats the one on the line before.
+        // A value that is now rejected had an effect, too; so had a value that is no longer claimed, such as an id that
+        // is taken only where it repeats the id of the line before.
         let matters =
             |value: &String| !source.story.is_told_by(case.way, source.around(leaf, value), |_, _| false);
         if !words.others(case.way.0.name, &leaf.path, source.text(leaf), leaf.kind).iter().any(matters) {
@@ -46,7 +46,7 @@ pub fn reader_law<'c>(
     breaches
 }
 
-/// Looks where the values of the events lie in their frame: who claimed that place must have named the field.
+/// Locates the values of events in their frame: the claim at that position must name the same field.
 pub fn naming_law(case: &Case) -> Vec<Breach> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let writer = Places { values: Vec::new(), kinds: BTreeMap::new(), found: Arc::clone(&found) };
@@ -56,12 +56,12 @@ pub fn naming_law(case: &Case) -> Vec<Breach> {
     found.into_iter().map(|(path, how)| Breach::new(NAMED, case, case.way, &path, how)).collect()
 }
 
-/// Remembers where the values of events lie until their frame is done.
+/// Stores the positions of event values until their frame is done.
 struct Places {
     /// Addresses, and the field.
     values: Vec<(Range<usize>, Field)>,
     kinds: BTreeMap<ItemId, Of>,
-    /// Path, and what was found.
+    /// The path, and the finding.
     found: Arc<Mutex<BTreeSet<(String, String)>>>,
 }
 
@@ -79,7 +79,7 @@ impl Writer for Places {
         };
         event.clone().each_field(of, &mut |field, value| {
             if let Some(text) = value.source().filter(|text| !text.is_empty()) {
-                // Only compared with the address of the frame.
+                // The address is only compared with the address of the frame.
                 let start = text.as_ptr() as usize;
                 self.values.push((start..start + text.len(), field));
             }

@@ -1,11 +1,11 @@
-//! Structural mutations: documents that are JSON and that no program wrote. Values get another type or another place, JSON
-//! becomes text and text JSON, members come twice, in another order or under an escaped name.
+//! Structural mutations: valid JSON documents that no program wrote. Values get another type or another place, JSON
+//! becomes text and text JSON, members are duplicated, reordered or get an escaped name.
 
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 
 use super::damage::Dice;
 
-/// A JSON value whose leaves and names are as they are spelled.
+/// A JSON value with the original spelling of leaves and names.
 #[derive(Clone)]
 enum Tree {
     Leaf(String),
@@ -13,15 +13,15 @@ enum Tree {
     Object(Vec<(String, Tree)>),
 }
 
-/// The values of a file, from which mutations take theirs.
+/// The values of a file, used by mutations.
 pub struct Restructured {
-    /// Lines, or one document. What is no JSON stays what it is.
+    /// Lines, or one document. Text that is not JSON is kept unchanged.
     lines: Vec<Result<Tree, Vec<u8>>>,
-    /// Values with the names they stand under.
+    /// Values with their member names.
     pool: Vec<(String, Tree)>,
 }
 
-/// A pool with more values would be copied more often than used.
+/// The maximum size of the pool; a larger pool would be copied more often than used.
 const POOL: usize = 4000;
 
 impl Restructured {
@@ -38,7 +38,7 @@ impl Restructured {
         Self { lines, pool }
     }
 
-    /// The file with about every second line mutated, and the number of these.
+    /// The file with about every second line mutated, and the number of mutated lines.
     pub fn mutation(&self, dice: &mut Dice) -> (Vec<u8>, usize) {
         let mut lines = Vec::new();
         let mut mutated = 0;
@@ -55,7 +55,7 @@ impl Restructured {
                 }
             };
             let mut tree = tree.clone();
-            // A document is as long as many lines.
+            // A document is as long as many lines, so it gets more mutations.
             let times = 1 + dice.below(3) + if self.lines.len() == 1 { size(&tree) / 60 } else { 0 };
             for _ in 0..times {
                 let at = dice.below(size(&tree));
@@ -70,7 +70,7 @@ impl Restructured {
         (lines.join(&b'\n'), mutated)
     }
 
-    /// Changes the value of that number, counted in the order values begin.
+    /// Changes the value with that number, in document order.
     fn change(&self, tree: &mut Tree, at: &mut usize, name: &str, dice: &mut Dice) -> bool {
         if *at == 0 {
             self.change_here(tree, name, dice);
@@ -158,7 +158,7 @@ impl Restructured {
         }
     }
 
-    /// A value that stands under that name somewhere in the file.
+    /// A value of a member with that name somewhere in the file.
     fn value(&self, name: &str, dice: &mut Dice) -> Tree {
         let same: Vec<&Tree> =
             self.pool.iter().filter(|(known, _)| known == name).map(|(_, tree)| tree).collect();

@@ -1,7 +1,7 @@
-//! The law of what is said: who said which text, which tools were called with what, what came of it, what was used and
-//! why it stopped, is the same when the output is read again, but for what the books call lost.
+//! The law of content: authors and texts, tool calls with arguments and results, usage and stop reasons are the same
+//! when the output is read again, except for losses in the ledger.
 //!
-//! Where one message ends and the next begins is the dialect's own; so each speaker's words are compared as one text.
+//! Message boundaries depend on the dialect, so all texts of an author are compared as one text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::{Case, Way, can_read, convert_traced, first_difference};
 
 pub const SAID: &str = "who said what is the same when it is read again";
 
-/// Reads the source and the output, and compares.
+/// Reads the source and the output, and compares their content.
 pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     if !can_read(to) {
         return Vec::new();
@@ -35,7 +35,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
         let text = |said: &Said| said.get(key).cloned().unwrap_or_default();
         let (before, after) = (&text(&before), &additions.taken_from(key, text(&after)));
         let holds = match field {
-            // It may now stand as another's.
+            // The text may now belong to another author.
             Field::MessageText if fates.narrows(Field::ItemAuthor) => true,
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
@@ -58,7 +58,7 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
     breaches
 }
 
-/// The items that the history stage adds to a log, by its notes. The law compares without them.
+/// The items that the history stage adds to a log, according to its notes. The law ignores them.
 struct Additions {
     results: u64,
     calls: u64,
@@ -81,7 +81,7 @@ impl Additions {
         }
     }
 
-    /// A field's text without the additions. An addition that is noted and not there leaves a mark, which breaks the law.
+    /// A field's text without the additions. A noted addition that is missing leaves a mark, which breaks the law.
     fn taken_from(&self, (field, who): &(Field, String), mut text: String) -> String {
         let mut take = |added: &str, times: u64| {
             for _ in 0..times {
@@ -109,13 +109,13 @@ fn without_space(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Whether a text is what is left of another: where words were lost, there are still no others and no other order.
+/// Whether a text is a subsequence of another: lost words are missing, but no word is added or moved.
 fn is_in(left: &str, whole: &str) -> bool {
     let mut whole = whole.chars();
     left.chars().all(|wanted| whole.any(|found| found == wanted))
 }
 
-/// What was said, by field and speaker.
+/// The content by field and author.
 type Said = BTreeMap<(Field, String), String>;
 
 fn transcript(way: Way, bytes: &[u8]) -> Transcript {
@@ -135,7 +135,7 @@ fn said(transcript: &Transcript) -> Said {
         (Field::UsageOutput, output),
         (Field::UsageReasoning, reasoning),
     ] {
-        // Nothing used and nothing said of it are one.
+        // A count of zero equals a missing count.
         if let Some(number) = number.filter(|number| *number > 0) {
             say(&mut said, field, "", &number.to_string());
         }
@@ -147,7 +147,7 @@ fn said(transcript: &Transcript) -> Said {
 }
 
 fn say(said: &mut Said, field: Field, who: &str, text: &str) {
-    // Spacing between parts that became one is no one's words.
+    // Whitespace between joined parts is not content.
     let words = said.entry((field, who.to_owned())).or_default();
     words.push_str(&without_space(text));
 }
@@ -157,14 +157,14 @@ fn say_item(item: &Item, said: &mut Said) {
     let who = match &item.kind {
         ItemKind::Message => format!(" {:?}", item.author),
         ItemKind::ToolCall(call) => {
-            // A group of tools is said as a part of the name where it has no other place.
+            // A tool group becomes a part of the name where there is no other place.
             let group = call.namespace.as_ref().map(|group| format!("{}__", group.decode()));
             let name = format!("{}{};", group.unwrap_or_default(), call.name.decode());
             say(said, Field::CallName, "", &name);
             String::new()
         }
         ItemKind::Reasoning | ItemKind::ToolResult(_) => String::new(),
-        // What a notice says is no one's words; what it holds may be.
+        // The text of a notice has no author, but items inside it may have.
         ItemKind::Notice(_) => {
             for content in &item.content {
                 if let Content::Item(inner) = content {
@@ -178,11 +178,11 @@ fn say_item(item: &Item, said: &mut Said) {
         match content {
             Content::Item(inner) => say_item(inner, said),
             Content::Part(_, Part::Text(text)) => say(said, of.text(), &who, &text.decode()),
-            // Who has one of the two says the other as it.
+            // A dialect with only one of summary and reasoning text uses it for both.
             Content::Part(_, Part::Summary(text)) => {
                 say(said, Field::ReasoningText, "", &text.decode());
             }
-            // To decline is to say something.
+            // A refusal counts as text.
             Content::Part(_, Part::Refusal(text)) => say(said, of.text(), &who, &text.decode()),
             Content::Part(_, Part::Args(Args::Text(text))) => {
                 say(said, Field::CallArgs, "", &as_value(&text.decode()));
@@ -190,7 +190,7 @@ fn say_item(item: &Item, said: &mut Said) {
             Content::Part(_, Part::Args(Args::Json(json))) => {
                 say(said, Field::CallArgs, "", &as_value(json.as_str()));
             }
-            // Who has no place for a value says its text.
+            // A dialect without a place for a JSON value uses its text.
             Content::Part(_, Part::Json(json)) => say(said, of.text(), &who, json.as_str()),
             Content::Part(
                 _,
@@ -200,8 +200,8 @@ fn say_item(item: &Item, said: &mut Said) {
     }
 }
 
-/// Arguments as a value, however they were written: no arguments are said in three ways, and a plain text is the only
-/// member of an object where there must be one.
+/// Arguments as a normalised value: empty arguments have three spellings, and a plain text is the only member of an
+/// object where an object is required.
 fn as_value(text: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(serde_json::Value::Object(members)) if members.len() == 1 && members.contains_key("input") => {

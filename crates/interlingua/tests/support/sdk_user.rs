@@ -1,5 +1,5 @@
-//! What a user of each dialect's SDK does: asks, puts a stream together, and sends an answer back with results. Backends'
-//! streams are made here, too. Nothing of it goes through the code that is tested.
+//! Simulates a user of each dialect's SDK: sends a request, folds a stream, and returns a response with results.
+//! Backends' streams are generated here, too. None of this uses the tested code.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
@@ -11,7 +11,7 @@ fn is_chat(dialect: &str) -> bool {
     matches!(dialect, "openai-chat" | "kimi" | "copilot")
 }
 
-/// The request that the answer is given to.
+/// The first request of a loop.
 pub(crate) fn first_request(dialect: &str, model: &str, streamed: bool) -> Value {
     let schema = json!({"type": "object", "properties": {}});
     let tools = ["look", "find", "patch"];
@@ -38,7 +38,7 @@ pub(crate) fn first_request(dialect: &str, model: &str, streamed: bool) -> Value
     }
 }
 
-/// What a user of the dialect's SDK sends next: what was said so far, the answer as it came, and a result for each call.
+/// The next request of an SDK user: the conversation so far, the response as received, and a result for each call.
 pub(crate) fn next_request(dialect: &str, request: &Value, answer: &Value) -> Value {
     let mut next = request.clone();
     let list =
@@ -72,7 +72,7 @@ pub(crate) fn next_request(dialect: &str, request: &Value, answer: &Value) -> Va
             list(&mut next, "input", items);
         }
         "gemini" => {
-            // Its client puts each piece of a stream into the history as a content of its own.
+            // Gemini's client adds each chunk of a stream to the history as a separate content.
             let content = answer["candidates"][0]["content"].clone();
             let pieces = answer["pieces"].as_array().cloned();
             let results: Vec<Value> = content["parts"]
@@ -106,7 +106,7 @@ pub(crate) fn next_request(dialect: &str, request: &Value, answer: &Value) -> Va
     next
 }
 
-/// What a request says after its first message, in the same words for the same thing.
+/// The content of a request after its first message, normalised across dialects.
 pub(crate) fn said(dialect: &str, request: &Value) -> Vec<Value> {
     let mut said = Vec::new();
     let parsed = |arguments: &Value| {
@@ -190,7 +190,7 @@ pub(crate) fn said(dialect: &str, request: &Value) -> Vec<Value> {
     said
 }
 
-/// The same answer as the backend streams it.
+/// The same response as a stream of the backend.
 pub(crate) fn stream_of(dialect: &str, body: &Value) -> String {
     let mut out = String::new();
     let named = |out: &mut String, event: Value| {
@@ -271,7 +271,7 @@ pub(crate) fn stream_of(dialect: &str, body: &Value) -> String {
                     }
                 }
                 if !item["encrypted_content"].is_null() {
-                    // What stands there first is not the state.
+                    // The first value is not the final state.
                     start["encrypted_content"] = json!("gAAAAAearly");
                 }
                 event("response.output_item.added", json!({"output_index": index, "item": start}));
@@ -385,7 +385,7 @@ pub(crate) fn stream_of(dialect: &str, body: &Value) -> String {
     out
 }
 
-/// A text in two pieces, or in none.
+/// A text in two halves, or none for an empty text.
 fn halves(text: &Value) -> Vec<String> {
     let text = text.as_str().unwrap_or_default();
     let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -404,7 +404,7 @@ fn with(at: &Value, more: Value) -> Value {
     all
 }
 
-/// A stream put together as the dialect's SDK does it.
+/// A stream folded as the dialect's SDK does it.
 pub(crate) fn folded(dialect: &str, stream: &str) -> Value {
     let events: Vec<Value> = stream
         .lines()
@@ -455,7 +455,7 @@ pub(crate) fn folded(dialect: &str, stream: &str) -> Value {
             last["response"].clone()
         }
         "gemini" => {
-            // Its client keeps the parts as they came, and leaves out only what is empty.
+            // Gemini's client keeps the parts as received, and omits only empty parts.
             let (mut parts, mut pieces): (Vec<Value>, Vec<Value>) = Default::default();
             for event in &events {
                 for part in event["candidates"][0]["content"]["parts"].as_array().into_iter().flatten() {

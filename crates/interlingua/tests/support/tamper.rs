@@ -1,5 +1,5 @@
-//! The law of writers: a writer that wraps the real one changes one field of one event, and the table of the target
-//! must have said what comes of it.
+//! The law of writers: a wrapper around the real writer changes one field of one event, and the effect must match the
+//! support table of the target.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::{Case, Outcome, Sample, Way, unless_other};
 
 pub const WRITER: &str = "what a table says of a field is so";
 
-/// Changes fields of events, as seen by the writer of `to`.
+/// Changes fields of events before the writer of `to` gets them.
 pub fn writer_law(case: &Case, to: Way, sample: &mut Sample<Field>) -> Vec<Breach> {
     let spec = to.0.role(to.1).and_then(|spec| spec.write.as_ref()).expect("a target is written");
     let (before, seen) = run(case, spec);
@@ -38,7 +38,7 @@ pub fn writer_law(case: &Case, to: Way, sample: &mut Sample<Field>) -> Vec<Breac
                 "said to be said, but lost here"
             }
             Says::Exactly | Says::Emulated(_) => continue,
-            // A value that no leaf said cannot be booked.
+            // A value without a leaf cannot be booked.
             Says::Less(_) if !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) => continue,
             Says::Less(_) if seat.tamperings().into_iter().any(told) => continue,
             Says::Less(_) => "said to be said in part, but neither a change nor a loss shows",
@@ -52,7 +52,7 @@ pub fn writer_law(case: &Case, to: Way, sample: &mut Sample<Field>) -> Vec<Breac
     breaches
 }
 
-/// A value in the events: the `nth` of its field in that event.
+/// A value in the events: the `nth` value of its field in that event.
 #[derive(Clone, Copy)]
 struct Seat {
     event: usize,
@@ -66,8 +66,9 @@ impl Seat {
         Tampering { seat: self, steps: 1, later: false }
     }
 
-    /// Ways to change the value, from the least on. Of a few words several may be said as one, so more than the next is
-    /// tried; what is told of a turn or a session is told again, and the last word counts.
+    /// Ways to change the value, from the smallest change on. Several words of a closed set may map to one, so more
+    /// than the next word is tried. Facts of a turn or a session are repeated, and the last value counts, so later
+    /// events are changed as well.
     fn tamperings(self) -> Vec<Tampering> {
         let word = self.field.word();
         let is_retold = ["turn/", "usage/", "session/"].iter().any(|group| word.starts_with(group));
@@ -79,11 +80,11 @@ impl Seat {
     }
 }
 
-/// How a value is changed.
+/// A change of a value.
 #[derive(Clone, Copy)]
 struct Tampering {
     seat: Seat,
-    /// How often it is changed into the next.
+    /// How often the value is changed to the next value.
     steps: usize,
     /// Whether the same field changes in all later events, too.
     later: bool,
@@ -95,7 +96,7 @@ impl Tampering {
     }
 
     fn is_at(&self, event: usize, field: Field, nth: usize) -> bool {
-        // Our word and the source's word for one thing: a writer may go by either, so both change.
+        // Our word and the source's word for the same fact: a writer may use either, so both change.
         let both = match self.seat.field {
             Field::StopReason | Field::ItemStatus => field == self.seat.field,
             Field::ErrorCode => matches!(field, Field::ErrorCode | Field::ErrorClass),
@@ -108,11 +109,11 @@ impl Tampering {
 #[derive(Default)]
 struct Seen {
     seats: Vec<Seat>,
-    /// Whether the target had no place for some item.
+    /// Whether the target had no place for an item.
     refused: bool,
 }
 
-/// The conversion as it is.
+/// The unchanged conversion.
 fn run(case: &Case, spec: &WriteSpec) -> (Outcome, Seen) {
     let (mut pipe, seen) = tampered(case, spec, None);
     let mut bytes = Vec::new();
@@ -121,7 +122,7 @@ fn run(case: &Case, spec: &WriteSpec) -> (Outcome, Seen) {
     (Outcome { bytes, report }, seen)
 }
 
-/// The conversion with a value changed: its report, unless the output is another.
+/// The conversion with a changed value: its report, unless the output differs.
 fn rerun(case: &Case, spec: &WriteSpec, change: Tampering, before: &[u8]) -> Option<Report> {
     unless_other(&mut tampered(case, spec, Some(change)).0, [&case.bytes[..]], before)
 }
@@ -141,11 +142,11 @@ fn tampered(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Pipe, 
     (pipe, seen)
 }
 
-/// Hands everything on to the real writer, with one value changed.
+/// Passes all events to the real writer, with one value changed.
 struct Tamper {
     inner: Box<dyn Writer>,
     change: Option<Tampering>,
-    /// Events so far.
+    /// The number of events so far.
     events: usize,
     kinds: BTreeMap<ItemId, Of>,
     seen: Arc<Mutex<Seen>>,
@@ -181,7 +182,8 @@ impl Tamper {
         }
     }
 
-    /// The event with the value changed, if this is the one. The other values still lie in their frame.
+    /// The event with the value changed, if the change applies to this event. The other values still borrow from their
+    /// frame.
     fn changed<'a>(&self, event: &Event<'a>, of: Of) -> Option<Event<'a>> {
         let tampering = self.change.filter(|tampering| tampering.is_in(self.events))?;
         let mut event = event.clone();

@@ -1,4 +1,4 @@
-//! Wire A -> B -> A: what differs then is matched, leaf by leaf, to the loss that explains it.
+//! Wire A -> B -> A: each difference is matched, leaf by leaf, to the loss that explains it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ use super::{Case, Way, convert, convert_traced};
 
 pub const BACK: &str = "there and back: each difference has its loss";
 
-/// Converts to `to` and back, and names each difference that no lost row explains. A row explains a leaf by its native
-/// path on the way there; on the way back, where paths are those of the other dialect, by the field. The place of a
-/// breach is the fixture and the path, so that an excuse can be for one fixture.
+/// Converts to `to` and back, and reports each difference that no lost row explains. On the way there a row explains a
+/// leaf by its native path; on the way back, where paths are those of the other dialect, by the field. The place of a
+/// breach is the fixture and the path, so that an excuse can apply to one fixture.
 pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     let there = convert_traced(case.way, to, &case.bytes);
     let back = convert_traced(to, case.way, &there.bytes);
     let is_stream = case.way.1 == Role::Stream;
-    // A stream is compared as the response that it adds up to: how it was cut says nothing.
+    // A stream is compared as the response it folds into, because chunk boundaries have no meaning.
     let whole = (case.way.0, if is_stream { Role::Response } else { case.way.1 });
     let document =
         |bytes: &[u8]| if is_stream { convert(case.way, whole, bytes).bytes } else { bytes.to_vec() };
@@ -37,7 +37,7 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
     let (explained, rest): (Vec<_>, Vec<_>) = differences(&before, &after)
         .into_iter()
         .partition(|difference| losses.explain(&difference.path, fields.get(&difference.path)));
-    // A tag goes with the values beside it, or in an object beside it.
+    // A tag is explained by a loss of values next to it, or in an object next to it.
     let tag = |difference: &Difference| {
         let object = parent(&difference.path);
         !fields.contains_key(&difference.path) && explained.iter().any(|other| other.path.starts_with(object))
@@ -52,7 +52,7 @@ pub fn there_and_back_law(case: &Case, to: Way) -> Vec<Breach> {
 
 /// A leaf that only one of two documents has.
 struct Difference {
-    /// `-`: it is gone, `+`: it is new, `~`: it stands in another order.
+    /// `-`: removed, `+`: added, `~`: reordered.
     sign: char,
     path: String,
     value: String,
@@ -63,11 +63,11 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// What was lost on both ways.
+/// The losses in both directions.
 struct Losses<'r> {
-    /// Rows of the first way, if its paths are those of the documents compared.
+    /// Rows of the first direction, if its paths are those of the compared documents.
     paths: Vec<&'r Row>,
-    /// Fields of the first way for losses that have no such path.
+    /// Fields of the first direction for losses without a matching path.
     there: BTreeSet<Field>,
     back: BTreeSet<Field>,
 }
@@ -82,12 +82,12 @@ impl Losses<'_> {
     }
 }
 
-/// Fields that were lost when their frame, and with it the path, was gone.
+/// Fields that were lost after their frame, and thus without a path.
 fn late_fields(report: &Report) -> BTreeSet<Field> {
     report.trace.iter().filter(|leaf| leaf.span.is_none()).filter_map(|leaf| leaf.field).collect()
 }
 
-/// What the leaves at each path are claimed for; tags aside, whose loss explains nothing.
+/// The claimed fields of the leaves at each path, without tags, whose loss explains nothing.
 fn fields_by_path(way: Way, document: &[u8]) -> BTreeMap<String, BTreeSet<Field>> {
     let mut fields: BTreeMap<String, BTreeSet<Field>> = BTreeMap::new();
     let (seen, _) = watch(way, document, Look::Leaves);
@@ -106,7 +106,7 @@ fn fields_by_path(way: Way, document: &[u8]) -> BTreeMap<String, BTreeSet<Field>
     fields
 }
 
-/// Leaves of one document that the other does not have, and those that stand in another order.
+/// Leaves of one document that are missing in the other, and leaves in another order.
 fn differences(before: &[u8], after: &[u8]) -> Vec<Difference> {
     let (before, after) = (leaves(before), leaves(after));
     let nothing = Vec::new();
@@ -131,7 +131,7 @@ fn differences(before: &[u8], after: &[u8]) -> Vec<Difference> {
     found
 }
 
-/// Those of `one` that are not in `other`, each as often as it is missing there.
+/// The multiset difference `one` minus `other`.
 fn without(one: &[String], other: &[String]) -> Vec<String> {
     let mut other: Vec<&String> = other.iter().collect();
     let mut rest = Vec::new();
@@ -146,7 +146,7 @@ fn without(one: &[String], other: &[String]) -> Vec<String> {
     rest
 }
 
-/// The values at each path, with `[]` for any index, in their order.
+/// The values at each path, with `[]` for any index, in order.
 fn leaves(document: &[u8]) -> BTreeMap<String, Vec<String>> {
     let mut leaves = BTreeMap::new();
     let value = serde_json::from_slice(document).unwrap_or(serde_json::Value::Null);
@@ -174,13 +174,13 @@ fn flatten(value: &serde_json::Value, path: &mut String, leaves: &mut BTreeMap<S
                 path.truncate(length);
             }
         }
-        // To these APIs a member that is null is one that is not there.
+        // These APIs treat a null member like a missing member.
         serde_json::Value::Null => {}
         leaf => leaves.entry(path.clone()).or_default().push(leaf.to_string()),
     }
 }
 
-/// What these APIs take both as a text and as a list of one.
+/// Members that these APIs accept both as a text and as a list of one text.
 fn as_list(name: &str, member: &serde_json::Value) -> Option<serde_json::Value> {
     let text = member.as_str()?;
     match name {

@@ -1,4 +1,4 @@
-//! A writer that writes nothing: it watches the order of events and what readers claim.
+//! A writer without output that records the order of events and the claims of readers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,16 +12,16 @@ use interlingua::tape::{Claim, Kind, Val};
 
 use super::{PIECE, Way};
 
-/// What was seen of one input.
+/// The observations of one input.
 #[derive(Default)]
 pub struct Seen {
-    /// How the order of events was broken.
+    /// Violations of the order of events.
     pub breaches: Vec<String>,
     /// Tool results without an earlier call.
     pub orphans: Vec<String>,
-    /// What the events say, one line each, if that was asked for.
+    /// The events, one line each, if requested.
     pub events: Vec<String>,
-    /// The leaves of each frame, if that was asked for.
+    /// The leaves of each frame, if requested.
     pub frames: Vec<SeenFrame>,
     open: Vec<ItemId>,
     done: BTreeSet<ItemId>,
@@ -31,13 +31,13 @@ pub struct Seen {
 
 /// A frame with its leaves.
 pub struct SeenFrame {
-    /// Its number in the books.
+    /// The frame's number in the ledger.
     pub number: u64,
     pub text: String,
     pub leaves: Vec<SeenLeaf>,
 }
 
-/// A leaf and what the reader did with it.
+/// A leaf and its claim.
 pub struct SeenLeaf {
     pub path: String,
     pub span: std::ops::Range<usize>,
@@ -45,18 +45,18 @@ pub struct SeenLeaf {
     pub claim: Claim,
 }
 
-/// How closely to look.
+/// The level of detail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Only at the order.
+    /// Only the order of events.
     Order,
-    /// Also at what the events say.
+    /// Also the events.
     Events,
-    /// Also at every leaf.
+    /// Also every leaf.
     Leaves,
 }
 
-/// Reads an input and watches.
+/// Reads an input and records it.
 pub fn watch(from: Way, bytes: &[u8], look: Look) -> (Seen, Report) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let writer = Watch { seen: Arc::clone(&seen), look };
@@ -67,7 +67,7 @@ pub fn watch(from: Way, bytes: &[u8], look: Look) -> (Seen, Report) {
     (seen, report)
 }
 
-/// What an input says, to be compared with what others say.
+/// The events and claims of an input, for comparison.
 #[derive(Default)]
 pub struct Story {
     pub events: Vec<String>,
@@ -85,8 +85,8 @@ impl Story {
         }
     }
 
-    /// Whether an input tells the same: the same events, as far as `alike` cares, the same claims on its leaves, as many
-    /// problems. It is read only until that is clear.
+    /// Whether an input yields the same events, as compared by `alike`, the same claims on its leaves, and as many
+    /// problems. It is read only until the result is clear.
     pub fn is_told_by<'b>(
         self: &Arc<Self>,
         from: Way,
@@ -112,12 +112,12 @@ impl Story {
     }
 }
 
-/// How much of a story was heard.
+/// The progress of a comparison.
 #[derive(Default)]
 struct Heard {
     events: usize,
     claims: usize,
-    /// Something was not as it was told.
+    /// A difference was found.
     other: bool,
 }
 
@@ -205,7 +205,7 @@ impl Writer for Watch {
         if let (Look::Events | Look::Leaves, LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. }) =
             (self.look, leftover.body)
         {
-            // What an earlier conversion kept is said again, not as an event but to the same ears.
+            // Leftovers of an earlier conversion are recorded like events.
             self.seen.lock().expect("no panic while held").events.push(format!("{leftover:?}"));
         }
         if let (Look::Leaves, LeftoverBody::Frame(tape)) = (self.look, leftover.body) {
@@ -232,7 +232,7 @@ impl Writer for Watch {
 }
 
 impl Seen {
-    /// The rules of order, written a second time so that `lifecycle.rs` has a judge.
+    /// The rules of order, implemented a second time to verify `lifecycle.rs`.
     fn order(&mut self, event: &Event<'_>) {
         match event {
             Event::ItemStarted(head) => {
@@ -271,7 +271,7 @@ impl Seen {
     }
 }
 
-/// Lists the leaves below `val`; a claim on a container is a claim on all in it.
+/// Lists the leaves below `val`; a claim on a container applies to all its leaves.
 pub fn gather(val: Val<'_>, above: Claim, path: &mut String, leaves: &mut Vec<SeenLeaf>) {
     let claim = if above == Claim::Free { val.claimed() } else { above };
     let length = path.len();

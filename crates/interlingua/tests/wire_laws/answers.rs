@@ -1,4 +1,4 @@
-//! Answers at the edge: empty ones, two of one number, arguments before their pieces, errors.
+//! Edge cases of responses: empty responses, two choices with one index, arguments before their deltas, errors.
 
 use interlingua::dialects::Role;
 use interlingua::model::{FailureClass, StopClass};
@@ -142,7 +142,7 @@ fn arguments_before_their_pieces_are_written() {
 #[test]
 fn every_error_word_has_its_class() {
     use FailureClass as F;
-    // A second list, not read from the code: types and codes in the vendors' references and in recorded answers.
+    // A second list, independent of the code: types and codes in the vendors' references and in recorded responses.
     let words: &[(F, &[&str], &[&str])] = &[
         (
             F::InvalidRequest,

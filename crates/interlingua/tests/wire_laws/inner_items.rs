@@ -1,5 +1,5 @@
-//! Items inside messages: a thought, call, result or message inside a message of any author, at any position, from every
-//! source that can hold the shape, to every target. Each text arrives or its leaf is lost.
+//! Items inside messages: reasoning, a call, a result or a message inside a message of any author, at any position,
+//! from every source that supports the shape, to every target. Each text arrives or its leaf is lost.
 
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn an_item_inside_any_message_arrives_or_is_reported_lost() {
     judge(cases.len(), breaches(&cases), GENERATED);
 }
 
-/// Every generated shape, from every source that can hold it.
+/// Every generated shape, from every source that supports it.
 pub(super) fn nested_cases() -> Vec<Case> {
     let mut cases = nested_entries();
     let universal = (Dialect::named("universal").unwrap(), Role::Live);
@@ -43,7 +43,7 @@ const GENERATED: &[Excuse] = &[];
 
 const FLIPPED: &[Excuse] = &[];
 
-/// Puts a word of its own into every text of the cases, and looks for the word in each target's output and books.
+/// Puts a unique word into every text of the cases, and looks for the word in each target's output and ledger.
 fn breaches(cases: &[Case]) -> Vec<Breach> {
     let found = on_two_threads(cases, |case| {
         let source = Source::of(case);
@@ -65,7 +65,7 @@ fn converted(case: &Case, to: Way) -> Case {
     Case { way: to, name: format!("{} of {}", to.0.name, case.name), bytes, ..case.clone() }
 }
 
-/// The case with every message of one author given to another; `None` if it has no message of the first.
+/// The case with every message of one author changed to another author; `None` if there is no message of the first.
 fn with_author(case: &Case, from: &str, to: &str) -> Option<Case> {
     // The words for the two authors, each pair in the dialects that use it.
     let words =
@@ -143,7 +143,7 @@ fn nested_entries() -> Vec<Case> {
             }
             around["children"] = json!(children);
             let mut middle = vec![around];
-            // A result needs a call before it, or else the writer makes one up.
+            // A result needs an earlier call, otherwise the writer generates one.
             if inner == "tool-result" || outer == "tool-result" {
                 let tags = ["outer", "inner", "second"];
                 middle.splice(..0, tags.map(|tag| entry("tool-call", tag)));
@@ -210,7 +210,7 @@ fn nested_events() -> Vec<Case> {
     cases
 }
 
-/// Requests of the APIs whose messages are lists of blocks or have members for calls and thoughts.
+/// Requests of the APIs whose messages are lists of blocks or have members for calls and reasoning.
 fn nested_requests() -> Vec<Case> {
     let mut cases = Vec::new();
     let anthropic = [

@@ -1,4 +1,4 @@
-//! Laws of the wire: classes of silent changes between model APIs, each tried over all pairs of APIs.
+//! Laws of the wire: classes of silent changes between model APIs, each tested over all pairs of APIs.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 #![allow(missing_docs, reason = "not published")]
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 const WIRE: [&str; 6] = ["anthropic", "openai-chat", "openai-responses", "gemini", "kimi", "copilot"];
 
-/// An exchange that translates even between two of one dialect, because a backend is named.
+/// An exchange that translates even between equal dialects, because a backend is named.
 fn exchange(client: &str, backend: &str) -> Exchange {
     let named = |name| Dialect::named(name).unwrap();
     let options = Options { backend: Backend::of_dialect(backend), ..Options::default() };
@@ -73,7 +73,7 @@ fn request_with_tools(client: &str, tools: &[ToolId]) -> Value {
     }
 }
 
-/// The tools that a request declares, or an answer calls, each with its group.
+/// The tools that a request declares, or a response calls, each with its group.
 fn tools_in(value: &Value) -> Vec<ToolId> {
     let mut found = Vec::new();
     let function = |it: &Value| it["function"].get("name").or(it["custom"].get("name")).cloned();
@@ -110,7 +110,7 @@ fn tools_in(value: &Value) -> Vec<ToolId> {
     found
 }
 
-/// A backend's answer that calls one tool.
+/// A backend's response that calls one tool.
 fn answer_that_calls(backend: &str, (group, name): &ToolId) -> Value {
     match backend {
         "anthropic" => {
@@ -149,7 +149,7 @@ fn rule(takes: &Capabilities, name: &str) -> f64 {
     }
 }
 
-/// Each built-in backend with each of its rows: a name of a model, and what it takes.
+/// Each built-in backend with each of its rows: a model name and its capabilities.
 fn rows() -> Vec<(&'static Backend, String, &'static Capabilities)> {
     let mut rows = Vec::new();
     for backend in Backend::built_in().iter().copied() {
@@ -183,7 +183,7 @@ fn convert(from: &str, to: &str, role: Role, source: &str) -> (String, Report) {
     (String::from_utf8(out).unwrap(), report)
 }
 
-/// A whole answer of at most one text, as a stream.
+/// A whole response of at most one text, as a stream.
 fn text_stream(dialect: &str, whole: &Value) -> String {
     let event = |data: Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap());
     match dialect {
@@ -227,7 +227,7 @@ fn text_stream(dialect: &str, whole: &Value) -> String {
     }
 }
 
-/// An answer of one text with these counts.
+/// A response of one text with this usage.
 fn answer_with_usage(dialect: &str, usage: &Value) -> Value {
     match dialect {
         "anthropic" => {

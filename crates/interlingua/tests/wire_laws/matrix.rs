@@ -1,5 +1,5 @@
-//! The cells of `interlingua matrix`, compared with the fate of every leaf of every fixture: a cell that says exact or
-//! emulated is never seen lost, a cell that says unsupported is never seen arriving, and each field of a source has a cell.
+//! Compares the cells of `interlingua matrix` with the fate of every leaf of every fixture: an exact or emulated field
+//! is never lost, an unsupported field never arrives, and each field of a source has a cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ fn a_cell_of_the_matrix_is_what_conversions_show() {
     let found = on_two_threads(&cases, |case| {
         other_targets(case).into_iter().flat_map(|to| wrong_cells(case, to)).collect::<Vec<_>>()
     });
-    // One line for each cell: many leaves show the same.
+    // One line for each cell, because many leaves show the same error.
     let cells: BTreeMap<String, String> = found.into_iter().flatten().collect();
     let lines: Vec<String> = cells.iter().map(|(cell, how)| format!("{cell}: {how}")).collect();
     assert!(lines.is_empty(), "{} cells are wrong:\n{}", lines.len(), lines.join("\n"));
@@ -31,7 +31,7 @@ fn wrong_cells(case: &Case, to: Way) -> BTreeMap<String, String> {
         let Some(field) = leaf.field.filter(|field| is_listed(*field)) else { continue };
         let found = match (from.carries(role, to.0, field), leaf.fate) {
             (None, Fate::Lost(reason)) => format!("no cell, but lost ({})", reason.word()),
-            // Damage, and turns that the source itself gave up, say nothing of the target.
+            // Damaged input and turns that the source abandoned are independent of the target.
             (Some(Says::Exactly | Says::Emulated(_)), Fate::Lost(Reason::Invalid | Reason::Abandoned)) => {
                 continue;
             }
@@ -62,8 +62,8 @@ fn what_a_reader_has_beyond_its_writer_is_declared() {
     }
 }
 
-/// The fields that leaves of a case were read as, or lost as, though a writer of the same dialect and role has no place for
-/// them.
+/// The fields that leaves of a case were read as, or lost as, although a writer of the same dialect and role has no
+/// place for them.
 fn fields_beyond_writer(case: &Case) -> BTreeSet<Field> {
     let (from, role) = case.way;
     let own = from.role(role).and_then(|spec| spec.write.as_ref());
@@ -77,7 +77,7 @@ fn fields_beyond_writer(case: &Case) -> BTreeSet<Field> {
     fields
 }
 
-/// Whether the matrix has rows for the field: tags and padding mean nothing by themselves.
+/// Whether the matrix has rows for the field: tags and padding have no meaning of their own.
 fn is_listed(field: Field) -> bool {
     !matches!(field, Field::Structure | Field::Padding)
 }

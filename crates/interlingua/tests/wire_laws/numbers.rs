@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::{rows, rule, sent};
 
-/// The range that a target's API documents for a number, by the place of the number in a request.
+/// The documented range of a number in a target's API, by the number's place in a request.
 type NumberPlace = (&'static str, &'static [&'static str], f64, f64);
 
 const WHOLE: f64 = 9_007_199_254_740_991.0;
 
-/// What the references of the APIs state. Temperature and budgets depend on the server and the model.
+/// The ranges in the references of the APIs. Temperature and budgets depend on the server and the model.
 fn documented(dialect: &str) -> &'static [NumberPlace] {
     match dialect {
         "anthropic" => &[

@@ -1,4 +1,4 @@
-//! Schemas that a target takes only in another form.
+//! Schemas that a target accepts only in another form.
 
 use interlingua::model::Field;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn a_rewritten_schema_is_reported() {
                     note.contains("schema") || note.contains("property") || note.contains("propert")
                 });
                 assert!(lost || told, "{way}\n{:?}\n{:?}", report.notes, report.lost_paths);
-                // What the schema allowed or described and the target refuses is more than a note.
+                // A keyword that the target rejects is a loss, not just a note.
                 let closed = schema.to_string().contains("\"additionalProperties\":{")
                     || schema.to_string().contains("\"additionalProperties\":true");
                 let still = written.is_some_and(|written| {

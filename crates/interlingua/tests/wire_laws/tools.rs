@@ -1,4 +1,4 @@
-//! Names of tools across an exchange, and losses of neighbouring tools.
+//! Tool names across an exchange, and losses of neighbouring tools.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn a_tool_name_that_reaches_the_client_is_one_that_it_declared() {
     let groups = [None, Some("fx"), Some("crm"), Some("mcp__dock")];
     let names = ["fx", "read", "fs.read/file", "crm__read", "list"];
     let all: Vec<ToolId> = groups.iter().flat_map(|group| names.map(|name| tool_id(*group, name))).collect();
-    // Each tool alone, each beside one of the same name, and all at once.
+    // Each tool alone, each next to a tool of the same name, and all at once.
     let mut sets: Vec<Vec<ToolId>> = all.iter().map(|tool| vec![tool.clone()]).collect();
     sets.push(vec![tool_id(None, "read"), tool_id(Some("crm"), "read"), tool_id(Some("fx"), "read")]);
     sets.push(vec![tool_id(Some("crm"), "read"), tool_id(None, "crm__read")]);
@@ -36,8 +36,8 @@ fn a_tool_name_that_reaches_the_client_is_one_that_it_declared() {
             let sent = tools_in(&sent);
             assert_eq!(sent.len(), declared.len(), "{client} to {backend}: {set:?}");
             for (tool, (group, name)) in declared.iter().zip(&sent) {
-                // The forms in which backends name a tool: as they were told, without its group, with a group where
-                // there is none, with both in the name, and with the name as its group.
+                // The forms in which backends name a tool: as declared, without its group, with a group where there is
+                // none, with both in the name, and with the name as its group.
                 let mut forms = vec![(group.clone(), name.clone())];
                 let is_only = sent.iter().filter(|(_, other)| other == name).count() == 1;
                 if group.is_none() || is_only {
@@ -111,7 +111,7 @@ fn a_call_of_a_tool_that_nobody_declared_is_reported() {
 
 #[test]
 fn a_loss_is_booked_on_the_tool_that_was_lost() {
-    // Tools of every sort of an API, one lost and one kept, in both orders.
+    // Tools of every kind of an API, one lost and one kept, in both orders.
     let anthropic = [
         json!({"type": "memory_20250818", "name": "memory"}),
         json!({"type": "custom", "name": "kept", "description": "d", "input_schema": {"type": "object"}}),
@@ -141,7 +141,7 @@ fn a_loss_is_booked_on_the_tool_that_was_lost() {
         "openai-responses" => json!({"model": "m", "input": "x", "tools": tools}),
         _ => json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": tools}),
     };
-    // The leaves of each tool that are lost, with the reasons, as they are when the tool stands alone.
+    // The lost leaves of each tool with the reasons, as for the tool alone.
     let lost = |client: &str, to: &str, tools: &[Value]| {
         let request = base(client, tools).to_string();
         let side = |name| Dialect::named(name).unwrap();
@@ -176,7 +176,8 @@ fn a_loss_is_booked_on_the_tool_that_was_lost() {
                     ];
                     let together = lost(client, to, &[one.clone(), other.clone()]);
                     compared += 1;
-                    // Gemini holds all functions to their schemas, or none: `strict` depends on the neighbours there.
+                    // Gemini enforces the schemas of all functions or of none: `strict` depends on the other tools
+                    // there.
                     if to == "gemini" && (one.to_string() + &other.to_string()).contains("\"strict\"") {
                         continue;
                     }

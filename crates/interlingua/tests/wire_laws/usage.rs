@@ -1,4 +1,4 @@
-//! Token counts, also those of answers that fail.
+//! Token counts, also those of failed responses.
 
 use interlingua::dialects::Role;
 use interlingua::model::Field;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{WIRE, answer_with_usage, convert, exchange, request_with_tools, text_stream};
 
-/// The input and the output that an answer counts, read without our code.
+/// The input and output counts of a response, read without our code.
 fn tokens(dialect: &str, answer: &Value) -> (u64, u64) {
     let sum = |at: &Value, names: &[&str]| names.iter().filter_map(|name| at[*name].as_u64()).sum::<u64>();
     match dialect {
@@ -28,7 +28,7 @@ fn tokens(dialect: &str, answer: &Value) -> (u64, u64) {
     }
 }
 
-/// The same of a stream: later counts replace earlier ones.
+/// The counts of a stream: later counts replace earlier ones.
 fn streamed_tokens(dialect: &str, stream: &str) -> (u64, u64) {
     let mut last = json!({"usage": {}, "usageMetadata": {}});
     for data in stream.lines().filter_map(|line| line.strip_prefix("data: ")) {
@@ -65,7 +65,7 @@ fn tokens_in_are_tokens_out() {
         json!({"input_tokens": input, "cache_read_input_tokens": cached, "output_tokens": output,
             "output_tokens_details": {"thinking_tokens": thinking}})
     };
-    // What each server means: all input, and all output with its reasoning.
+    // The meaning of the counts for each server: total input, and total output including reasoning.
     let mut cases = vec![
         ("anthropic", anthropic(5, 7, 20, 3), (12, 20)),
         ("anthropic", anthropic(5, 7, 3, 20), (12, 23)),
@@ -120,7 +120,7 @@ fn tokens_in_are_tokens_out() {
     }
 }
 
-/// The events of a stream that fails after a stop reason and counts, and one that fails in the chunk with its counts.
+/// A stream that fails after a stop reason and usage, and a stream that fails in the chunk with its usage.
 fn failing_streams(dialect: &str) -> Vec<String> {
     let data = |data: Value| format!("data: {data}\n\n");
     let event = |data: Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap());

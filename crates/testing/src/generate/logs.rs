@@ -1,36 +1,36 @@
-//! Logs of every agent, of any length: the same number gives the same piece. Each is as its program writes it: prompts,
-//! thoughts, calls, results and counts, each with its own ids, in pieces of about a kilobyte.
+//! Generated logs of every agent, of any length: the same number yields the same piece. Each log follows the format of
+//! its program: prompts, reasoning, calls, results and usage, each with its own ids, in pieces of about a kilobyte.
 
 use super::{PROSE, claude_line, codex_line};
 
-/// A log as one program writes it.
+/// A generated log of one program.
 #[derive(Debug)]
 pub struct LogShape {
     /// The dialect.
     pub dialect: &'static str,
-    /// Which of its forms, if it has several.
+    /// The variant, if the dialect has several.
     pub form: &'static str,
-    /// What its pieces are.
+    /// How the pieces form a log.
     pub pieces: LogPieces,
-    /// What stands before the first piece.
+    /// The text before the first piece.
     head: &'static str,
-    /// Writes a piece, without what stands before and after it.
+    /// Writes a piece, without separators.
     piece: fn(u64) -> String,
 }
 
-/// How a log is made of its pieces.
+/// How a log is composed of its pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogPieces {
-    /// Each is a line.
+    /// Each piece is a line.
     Lines,
-    /// Each is a document with its own newlines.
+    /// Each piece is a document with its own newlines.
     Documents,
-    /// All are elements of a list in one document, which ends with this.
+    /// All pieces are elements of a list in one document, which ends with this text.
     Elements(&'static str),
 }
 
 impl LogShape {
-    /// What the shape is called.
+    /// The name of the shape.
     pub fn name(&self) -> String {
         if self.form.is_empty() {
             self.dialect.to_owned()
@@ -39,7 +39,7 @@ impl LogShape {
         }
     }
 
-    /// Adds the piece of that number, and the head before the first.
+    /// Appends the piece with that number, and the head before the first piece.
     pub fn piece(&self, number: u64, out: &mut Vec<u8>) {
         if number == 0 {
             out.extend_from_slice(self.head.as_bytes());
@@ -57,14 +57,14 @@ impl LogShape {
         out.push(b'\n');
     }
 
-    /// Adds what stands after the last piece.
+    /// Appends the text after the last piece.
     pub fn tail(&self, out: &mut Vec<u8>) {
         if let LogPieces::Elements(tail) = self.pieces {
             out.extend_from_slice(tail.as_bytes());
         }
     }
 
-    /// A log with that many pieces.
+    /// A log with this many pieces.
     pub fn log(&self, pieces: u64) -> Vec<u8> {
         let mut out = Vec::new();
         (0..pieces).for_each(|number| self.piece(number, &mut out));
@@ -72,7 +72,7 @@ impl LogShape {
         out
     }
 
-    /// The documents of a log with that many pieces, each with the white space after it.
+    /// The documents of a log with this many pieces, each with the whitespace after it.
     pub fn documents(&self, pieces: u64) -> Vec<String> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match self.pieces {
@@ -154,7 +154,7 @@ pub const LOGS: &[LogShape] = &[
     LogShape { dialect: "opencode", form: "run", pieces: LogPieces::Lines, head: "", piece: opencode_run },
 ];
 
-/// The first log of a dialect.
+/// The first log shape of a dialect.
 pub fn log_of(dialect: &str) -> Option<&'static LogShape> {
     LOGS.iter().find(|shape| shape.dialect == dialect)
 }
@@ -357,7 +357,7 @@ fn gemini_result(step: u64) -> String {
 const GEMINI_HEAD: &str = r#"{"sessionId":"11111111-2222-4333-8444-555555555555","projectHash":"5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f","startTime":"2026-11-15T00:00:00.000Z","lastUpdated":"2026-11-15T00:00:00.000Z","kind":"main"}
 "#;
 
-/// An answer is written again when its calls are done; what they gave is then also written as a message of the user.
+/// A response is written again when its calls are done; the results are then also written as a message of the user.
 fn gemini_line(number: u64) -> String {
     let (step, answer) = (number / 6, number / 6 * 6 + 1);
     match number % 6 {
@@ -537,7 +537,7 @@ const OPENCODE_EXPORT: &str = "{\n  \"info\": {\n    \"id\": \"ses_1\",\n    \"s
 const OPENCODE_TOKENS: &str =
     r#""tokens":{"input":400,"output":30,"reasoning":20,"cache":{"write":0,"read":600}},"cost":0.00056"#;
 
-/// A part of a message, which has five: where the step begins, a thought, a text, a call with its result, where it ends.
+/// A part of a message with five parts: step start, reasoning, text, a call with its result, step finish.
 fn opencode_part(step: u64, part: u64) -> String {
     let (text, time) = (PROSE, millis(step));
     let rest = match part {
@@ -566,7 +566,7 @@ fn opencode_info(step: u64) -> String {
     )
 }
 
-/// The parts of a message come before it.
+/// The parts of a message come before the message.
 fn opencode(number: u64) -> String {
     let (step, part) = (number / 6, number % 6);
     if part < 5 { opencode_part(step, part) } else { opencode_info(step) }
@@ -602,7 +602,7 @@ fn millis(number: u64) -> u64 {
     1_794_821_500_000 + number
 }
 
-/// A time of the day for a piece.
+/// A time of day for a piece.
 fn clock(number: u64) -> String {
     format!(
         "2026-11-15T{:02}:{:02}:{:02}.{:03}Z",
@@ -613,7 +613,7 @@ fn clock(number: u64) -> String {
     )
 }
 
-/// JSON with each member on a line of its own, as programs write what people may read; `depth` is where it stands.
+/// JSON with each member on a separate line, as programs write readable files; `depth` is the initial nesting level.
 fn indented(json: &str, mut depth: usize) -> String {
     let mut out = String::with_capacity(json.len() * 3 / 2);
     let (mut in_string, mut escaped, mut opened) = (false, false, false);

@@ -1,4 +1,4 @@
-//! Input of any length, made up: the same number gives the same line.
+//! Generated input of any length: the same number yields the same line.
 
 pub mod logs;
 
@@ -50,8 +50,8 @@ pub fn claude_line(number: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// A line of a rollout as Codex writes it: what the assistant said with its echo, reasoning, calls, results, counts. Line
-/// 0 is the head.
+/// A line of a rollout as Codex writes it: messages with their echo, reasoning, calls, results, usage. Line 0 is the
+/// head.
 pub fn codex_line(number: u64, out: &mut Vec<u8>) {
     let text = PROSE;
     let turn = "01a1ded5-d2fa-7d73-b4b3-02cd0b4df7a6";
@@ -124,7 +124,7 @@ pub fn codex_line(number: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// A request to the Messages API of about that size: a system prompt, tools, and turns with calls and results.
+/// A request to the Messages API of about this size: a system prompt, tools, and turns with calls and results.
 pub fn anthropic_request(size: usize) -> Vec<u8> {
     let text = PROSE;
     let mut out = format!(
@@ -152,8 +152,8 @@ pub fn anthropic_request(size: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// An answer of the Messages API as it comes: a thought, a text of that many pieces, and a call whose arguments come in
-/// pieces. Each element is one event with the empty line that ends it.
+/// A streamed response of the Messages API: reasoning, a text of this many deltas, and a call whose arguments arrive in
+/// deltas. Each element is one event with the empty line that ends it.
 pub fn anthropic_stream(pieces: usize) -> Vec<String> {
     let mut events = Vec::new();
     let mut push = |kind: &str, rest: &str| {
@@ -177,7 +177,7 @@ pub fn anthropic_stream(pieces: usize) -> Vec<String> {
     for (index, (block, tag, member, count)) in blocks.into_iter().enumerate() {
         push("content_block_start", &format!(r#","index":{index},"content_block":{block}"#));
         for number in 0..count {
-            // A word or two at a time, as models speak; arguments begin and end as an object.
+            // A word or two per delta, as models emit them; the arguments form an object.
             let piece = match (member, number) {
                 ("partial_json", 0) => r#"{\"path\": \"a.txt\", \"text\": \""#,
                 ("partial_json", last) if last + 1 == count => r#"\"}"#,
@@ -208,7 +208,7 @@ pub fn anthropic_stream(pieces: usize) -> Vec<String> {
     events
 }
 
-/// An answer of the Messages API in one piece, as short as most are: about 600 bytes.
+/// A short complete response of the Messages API, of about 600 bytes.
 pub fn anthropic_answer() -> Vec<u8> {
     format!(
         r#"{{"id":"msg_01Short","type":"message","role":"assistant","model":"claude-opus-5-5","content":[{{"type":"text","text":"{PROSE}{PROSE}"}},{{"type":"tool_use","id":"toolu_01Short","name":"read_file","input":{{"path":"/tmp/project/src/main.rs","limit":200}}}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{{"input_tokens":41,"cache_creation_input_tokens":120,"cache_read_input_tokens":3000,"output_tokens":187,"service_tier":"standard"}}}}"#
@@ -216,6 +216,6 @@ pub fn anthropic_answer() -> Vec<u8> {
     .into_bytes()
 }
 
-/// What everyone says, as it stands in JSON.
+/// The text of all messages, escaped for JSON.
 const PROSE: &str =
     "Line after line of ordinary prose with \\\"quotes\\\" and\\nnewlines, as tools print it. ";

@@ -1,4 +1,4 @@
-//! What the other agents write: calls that stay open, answers in the wrong order, very many of one thing.
+//! Logs of the other agents: unanswered calls, results in the wrong order, very many items of one kind.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ fn late(
     out.into_bytes()
 }
 
-/// Copilot CLI: calls that are answered last first.
+/// Copilot CLI: calls whose results come in reverse order.
 pub fn copilot_late_results(count: usize) -> Vec<u8> {
     late(
         "copilot-cli",
@@ -44,7 +44,7 @@ pub fn copilot_late_results(count: usize) -> Vec<u8> {
     )
 }
 
-/// Copilot CLI: sub-agents that are started and not yet done.
+/// Copilot CLI: subagents that have started and not finished.
 pub fn copilot_subagents(count: usize) -> Vec<u8> {
     late(
         "copilot-cli",
@@ -62,7 +62,7 @@ pub fn copilot_subagents(count: usize) -> Vec<u8> {
     )
 }
 
-/// Qwen Code: calls that are answered last first.
+/// Qwen Code: calls whose results come in reverse order.
 pub fn qwen_late_results(count: usize) -> Vec<u8> {
     let line = |kind: &str, id: &str, message: &str| {
         format!(
@@ -87,7 +87,7 @@ pub fn qwen_late_results(count: usize) -> Vec<u8> {
     )
 }
 
-/// Kimi CLI: calls that are answered last first.
+/// Kimi CLI: calls whose results come in reverse order.
 pub fn kimi_late_results(count: usize) -> Vec<u8> {
     late(
         "kimi-cli",
@@ -105,7 +105,7 @@ pub fn kimi_late_results(count: usize) -> Vec<u8> {
     )
 }
 
-/// Kimi Code: calls of one step that are answered last first.
+/// Kimi Code: calls of one step whose results come in reverse order.
 pub fn kimi_code_late_results(count: usize) -> Vec<u8> {
     let line = |event: &str| {
         format!(
@@ -141,7 +141,7 @@ pub fn kimi_code_parts(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Pi: calls that are answered last first.
+/// Pi: calls whose results come in reverse order.
 pub fn pi_late_results(count: usize) -> Vec<u8> {
     late(
         "pi",
@@ -168,7 +168,7 @@ pub fn cursor_calls(count: usize) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Gemini CLI: one answer with very many calls and their results, written as it grows twice.
+/// Gemini CLI: one response with very many calls and their results, written twice as it grows.
 pub fn gemini_calls(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(
@@ -184,7 +184,7 @@ pub fn gemini_calls(count: usize) -> Vec<u8> {
     format!("{GEMINI}{}{}", answer(""), answer(&calls)).into_bytes()
 }
 
-/// Gemini CLI: after each prompt the session goes back to the first.
+/// Gemini CLI: after each prompt the session is rewound to the first.
 pub fn gemini_rewinds(count: usize) -> Vec<u8> {
     let mut out = GEMINI.to_owned();
     for number in 0..count {
@@ -197,7 +197,7 @@ pub fn gemini_rewinds(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Gemini CLI: very many prompts, and the history written anew.
+/// Gemini CLI: very many prompts, then the whole history again.
 pub fn gemini_history(count: usize) -> Vec<u8> {
     let prompt = |number: usize| {
         format!(
@@ -212,13 +212,13 @@ pub fn gemini_history(count: usize) -> Vec<u8> {
 
 const GEMINI: &str = "{\"sessionId\":\"1\",\"projectHash\":\"5f\",\"startTime\":\"2026-11-15T00:00:00.000Z\",\"lastUpdated\":\"2026-11-15T00:00:00.000Z\",\"kind\":\"main\"}\n";
 
-/// Amp: a thread with very many elements that are next to nothing.
+/// Amp: a thread with very many minimal elements.
 pub fn amp_tiny_elements(count: usize) -> Vec<u8> {
     format!(r#"{{"v":1,"id":"T-1","created":1,"messages":[{}]}}"#, joined(count, |_| "0".to_owned()))
         .into_bytes()
 }
 
-/// Amp: one message with very many calls, answered last first in the next.
+/// Amp: one message with very many calls, and the results in reverse order in the next message.
 pub fn amp_late_results(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(r#"{{"type":"tool_use","complete":true,"id":"c{number}","name":"Read","input":{{}}}}"#)
@@ -247,7 +247,7 @@ pub fn opencode_sessions(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// `opencode`: the parts of very many messages, and the messages only after all of them, last first.
+/// `opencode`: the parts of very many messages, followed by the messages in reverse order.
 pub fn opencode_late_messages(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for number in 0..count {
@@ -265,7 +265,7 @@ pub fn opencode_late_messages(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// `opencode`: a document whose brackets open and open.
+/// `opencode`: a deeply nested document.
 pub fn opencode_deep(count: usize) -> Vec<u8> {
     format!(
         "{{\"id\":\"prt_1\",\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\",\"type\":\"text\",\"text\":\"x\",\"metadata\":{}1{}}}\n",
@@ -275,7 +275,7 @@ pub fn opencode_deep(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// An export with a text of that many bytes, escapes among them, in lines of its own.
+/// `opencode`: an export with a text of this many bytes, including escapes, over several lines.
 pub fn opencode_long_text(count: usize) -> Vec<u8> {
     format!(
         "{{\n  \"info\": {{\"id\": \"ses_1\", \"directory\": \"/tmp\", \"version\": \"1\", \"time\": {{\"created\": 1}}}},\n  \"messages\": [\n    {{\n      \"info\": {{\"id\": \"msg_1\", \"sessionID\": \"ses_1\", \"role\": \"user\", \"time\": {{\"created\": 1}}}},\n      \"parts\": [{{\"id\": \"prt_1\", \"sessionID\": \"ses_1\", \"messageID\": \"msg_1\", \"type\": \"text\", \"text\": \"{}\"}}]\n    }}\n  ]\n}}\n",

@@ -1,8 +1,8 @@
-//! Requests and answers of the model APIs in one piece.
+//! Complete requests and responses of the model APIs.
 
 use super::joined;
 
-/// A request to the Messages API with that many messages.
+/// A request to the Messages API with this many messages.
 pub fn anthropic_messages(count: usize) -> Vec<u8> {
     let messages = joined(count, |number| {
         let role = if number % 2 == 0 { "user" } else { "assistant" };
@@ -11,7 +11,7 @@ pub fn anthropic_messages(count: usize) -> Vec<u8> {
     anthropic_request("", &messages)
 }
 
-/// A request to the Messages API with that many tools.
+/// A request to the Messages API with this many tools.
 pub fn anthropic_tools(count: usize) -> Vec<u8> {
     let tools = joined(count, |number| {
         format!(
@@ -21,19 +21,19 @@ pub fn anthropic_tools(count: usize) -> Vec<u8> {
     anthropic_request(&format!(r#""tools":[{tools}],"#), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A request to the Messages API with that many texts to stop at.
+/// A request to the Messages API with this many stop sequences.
 pub fn anthropic_stops(count: usize) -> Vec<u8> {
     let stops = joined(count, |number| format!(r#""stop {number}""#));
     anthropic_request(&format!(r#""stop_sequences":[{stops}],"#), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A request to the Messages API with that many blocks of system text.
+/// A request to the Messages API with this many blocks of system text.
 pub fn anthropic_system(count: usize) -> Vec<u8> {
     let blocks = joined(count, |_| r#"{"type":"text","text":"be brief"}"#.to_owned());
     anthropic_request(&format!(r#""system":[{blocks}],"#), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A request to the Messages API with that many calls in one turn, whose results come last first.
+/// A request to the Messages API with this many calls in one turn, whose results come in reverse order.
 pub fn anthropic_late_results(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(r#"{{"type":"tool_use","id":"toolu_{number}","name":"f","input":{{}}}}"#)
@@ -49,7 +49,7 @@ pub fn anthropic_late_results(count: usize) -> Vec<u8> {
     )
 }
 
-/// A request to the Messages API with one text of that many bytes.
+/// A request to the Messages API with one text of this many bytes.
 pub fn anthropic_long_text(count: usize) -> Vec<u8> {
     anthropic_request("", &format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(count)))
 }
@@ -58,7 +58,7 @@ fn anthropic_request(settings: &str, messages: &str) -> Vec<u8> {
     format!(r#"{{"model":"m","max_tokens":9,{settings}"messages":[{messages}]}}"#).into_bytes()
 }
 
-/// An answer of the Messages API with that many calls.
+/// A response of the Messages API with this many calls.
 pub fn anthropic_answer(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(
@@ -71,7 +71,7 @@ pub fn anthropic_answer(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A chat request with that many messages.
+/// A chat request with this many messages.
 pub fn chat_messages(count: usize) -> Vec<u8> {
     chat_request(
         "",
@@ -82,7 +82,7 @@ pub fn chat_messages(count: usize) -> Vec<u8> {
     )
 }
 
-/// A chat request with that many system messages among the others.
+/// A chat request with this many system messages between the others.
 pub fn chat_system_messages(count: usize) -> Vec<u8> {
     chat_request(
         "",
@@ -92,7 +92,7 @@ pub fn chat_system_messages(count: usize) -> Vec<u8> {
     )
 }
 
-/// A chat request with that many tools.
+/// A chat request with this many tools.
 pub fn chat_tools(count: usize) -> Vec<u8> {
     let tools = joined(count, |number| {
         format!(
@@ -102,13 +102,13 @@ pub fn chat_tools(count: usize) -> Vec<u8> {
     chat_request(&format!(r#""tools":[{tools}],"#), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A chat request with that many texts to stop at.
+/// A chat request with this many stop sequences.
 pub fn chat_stops(count: usize) -> Vec<u8> {
     let stops = joined(count, |number| format!(r#""stop {number}""#));
     chat_request(&format!(r#""stop":[{stops}],"#), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A chat request with that many calls in one message, whose results come last first.
+/// A chat request with this many calls in one message, whose results come in reverse order.
 pub fn chat_late_results(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(r#"{{"id":"call_{number}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#)
@@ -128,7 +128,7 @@ fn chat_request(settings: &str, messages: &str) -> Vec<u8> {
     format!(r#"{{"model":"m",{settings}"messages":[{messages}]}}"#).into_bytes()
 }
 
-/// A chat answer with that many calls.
+/// A chat response with this many calls.
 pub fn chat_answer(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(r#"{{"id":"call_{number}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#)

@@ -1,11 +1,11 @@
-//! What Claude Code writes, live and on disk.
+//! Live output and logs of Claude Code.
 
 use std::fmt::Write as _;
 
 use super::joined;
 use super::streams::MESSAGE_START;
 
-/// Live output in which that many subagents stream at once, each under its own call, in turns.
+/// Live output in which this many subagents stream concurrently, each under its own call.
 pub fn subagents(count: usize) -> Vec<u8> {
     let mut out = String::new();
     let mut line = |parent: usize, event: &str| {
@@ -38,7 +38,7 @@ pub fn subagents(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Live output in which that many blocks of one response stream at once.
+/// Live output in which this many blocks of one response stream concurrently.
 pub fn live_open_blocks(count: usize) -> Vec<u8> {
     let mut out = String::new();
     let mut line = |event: &str| {
@@ -67,7 +67,7 @@ pub fn live_open_blocks(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Live output in which that many requests for permission wait, and are answered last first.
+/// Live output in which this many permission requests are pending, and are answered in reverse order.
 pub fn live_permissions(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for number in 0..count {
@@ -85,19 +85,19 @@ pub fn live_permissions(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A log of one line with that many texts.
+/// A log of one line with this many texts.
 pub fn texts(count: usize) -> Vec<u8> {
     blocks(&joined(count, |number| format!(r#"{{"type":"text","text":"part {number}"}}"#)))
 }
 
-/// A log of one line with that many calls.
+/// A log of one line with this many calls.
 pub fn calls(count: usize) -> Vec<u8> {
     blocks(&joined(count, |number| {
         format!(r#"{{"type":"tool_use","id":"toolu_{number}","name":"Bash","input":{{"command":"ls"}}}}"#)
     }))
 }
 
-/// A log of one line with one text of that many bytes.
+/// A log of one line with one text of this many bytes.
 pub fn long_text(count: usize) -> Vec<u8> {
     blocks(&format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(count)))
 }
@@ -111,7 +111,7 @@ fn blocks(blocks: &str) -> Vec<u8> {
 
 const CLAUDE: &str = r#""isSidechain":false,"userType":"external","cwd":"/tmp","sessionId":"11111111-2222-4333-8444-555555555555","version":"2.1.325","timestamp":"2026-11-15T00:00:00.000Z""#;
 
-/// A log with that many calls, a line each, whose results come last first.
+/// A log with this many calls, one per line, whose results come in reverse order.
 pub fn late_results(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for number in 0..count {
@@ -129,7 +129,7 @@ pub fn late_results(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A log of that many responses which all go on after all have begun: what one has used is told in two lines.
+/// A log of this many responses that all continue after all have begun: the usage of each is in two lines.
 pub fn responses(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for round in 1..3 {
@@ -143,7 +143,7 @@ pub fn responses(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A log of one line that has that many members nobody knows, each with a name of its own.
+/// A log of one line with this many unknown members, each with a different name.
 pub fn unknown_members(count: usize) -> Vec<u8> {
     let members = joined(count, |number| format!(r#""k{number}":{number}"#));
     format!(
@@ -152,7 +152,7 @@ pub fn unknown_members(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A log in which that many lines are damaged.
+/// A log with this many damaged lines.
 pub fn damaged_lines(count: usize) -> Vec<u8> {
     "{\"type\":\"us\n".repeat(count).into_bytes()
 }

@@ -1,10 +1,10 @@
-//! What Codex writes.
+//! Rollouts of Codex.
 
 use std::fmt::Write as _;
 
 use super::joined;
 
-/// A rollout with one reasoning item of that many summaries.
+/// A rollout with one reasoning item of this many summaries.
 pub fn summaries(count: usize) -> Vec<u8> {
     let summaries = joined(count, |number| format!(r#"{{"type":"summary_text","text":"step {number}"}}"#));
     items(&format!(
@@ -12,7 +12,7 @@ pub fn summaries(count: usize) -> Vec<u8> {
     ))
 }
 
-/// A rollout with one message of that many texts.
+/// A rollout with one message of this many texts.
 pub fn texts(count: usize) -> Vec<u8> {
     let texts = joined(count, |number| format!(r#"{{"type":"output_text","text":"part {number}"}}"#));
     items(&format!(r#"{{"type":"message","role":"assistant","content":[{texts}]}}"#))
@@ -25,7 +25,7 @@ fn items(item: &str) -> Vec<u8> {
 
 const CODEX: &str = "{\"timestamp\":\"2026-11-15T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"01a1ded5-d2e2-7e60-b5e7-db7fbbd265a5\",\"timestamp\":\"2026-11-15T00:00:00.000Z\",\"cwd\":\"/tmp\",\"originator\":\"codex_exec\",\"cli_version\":\"0.150.0\"}}\n";
 
-/// A rollout with that many calls whose results come last first.
+/// A rollout with this many calls whose results come in reverse order.
 pub fn late_results(count: usize) -> Vec<u8> {
     let mut out = CODEX.to_owned();
     for number in 0..count {
@@ -43,7 +43,7 @@ pub fn late_results(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A rollout in which one text is told that many times over.
+/// A rollout in which one text is repeated this many times.
 pub fn echoes(count: usize) -> Vec<u8> {
     let mut out = CODEX.to_owned();
     for _ in 0..count {

@@ -1,10 +1,10 @@
-//! Requests to Gemini, its answers, and its answers as they come.
+//! Requests, responses and streams of Gemini.
 
 use std::fmt::Write as _;
 
 use super::joined;
 
-/// A request with that many contents.
+/// A request with this many contents.
 pub fn contents(count: usize) -> Vec<u8> {
     request(
         "",
@@ -15,13 +15,13 @@ pub fn contents(count: usize) -> Vec<u8> {
     )
 }
 
-/// A request with one content of that many parts, each with state.
+/// A request with one content of this many parts, each with a signature.
 pub fn parts(count: usize) -> Vec<u8> {
     let parts = joined(count, |_| r#"{"text":"go on","thoughtSignature":"c3RhdGU="}"#.to_owned());
     request("", &format!(r#"{},{{"role":"model","parts":[{parts}]}},{}"#, user("go"), user("on")))
 }
 
-/// A request with that many tools.
+/// A request with this many tools.
 pub fn tools(count: usize) -> Vec<u8> {
     let tools = joined(count, |number| {
         format!(
@@ -31,7 +31,7 @@ pub fn tools(count: usize) -> Vec<u8> {
     request(&format!(r#""tools":[{{"functionDeclarations":[{tools}]}}],"#), &user("go"))
 }
 
-/// A request with that many calls in one turn, whose results come last first.
+/// A request with this many calls in one turn, whose results come in reverse order.
 pub fn late_results(count: usize) -> Vec<u8> {
     calls_and_results(
         &joined(count, |number| {
@@ -46,7 +46,7 @@ pub fn late_results(count: usize) -> Vec<u8> {
     )
 }
 
-/// The same without ids: only names tell which result is whose.
+/// A request with this many calls without ids: only names match results to calls.
 pub fn unnamed_results(count: usize) -> Vec<u8> {
     calls_and_results(
         &joined(count, |number| format!(r#"{{"functionCall":{{"name":"f{number}","args":{{}}}}}}"#)),
@@ -73,7 +73,7 @@ fn request(settings: &str, contents: &str) -> Vec<u8> {
     format!(r#"{{"model":"m",{settings}"contents":[{contents}]}}"#).into_bytes()
 }
 
-/// An answer with that many calls.
+/// A response with this many calls.
 pub fn answer(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(r#"{{"functionCall":{{"id":"call_{number}","name":"f","args":{{}}}}}}"#)
@@ -81,7 +81,7 @@ pub fn answer(count: usize) -> Vec<u8> {
     response(&calls, "").into_bytes()
 }
 
-/// An answer of that many texts and as many citations, each of a text of its own.
+/// A response of this many texts and as many citations, each of a different text.
 pub fn citations(count: usize) -> Vec<u8> {
     let texts = joined(count, |_| r#"{"text":"wörd "}"#.to_owned());
     response(
@@ -91,7 +91,7 @@ pub fn citations(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// An answer of one long text and that many citations of it.
+/// A response of one long text and this many citations of it.
 pub fn citations_of_one_text(count: usize) -> Vec<u8> {
     let text = format!(r#"{{"text":"{}"}}"#, "wörd ".repeat(count));
     let place = |number| format!(r#""startIndex":{},"endIndex":{}"#, number * 6, number * 6 + 5);
@@ -114,19 +114,19 @@ fn response(parts: &str, rest: &str) -> String {
     )
 }
 
-/// A stream that says one text in that many pieces.
+/// A stream with one text in this many chunks.
 pub fn pieces(count: usize) -> Vec<u8> {
     stream(count, |_| (r#"{"text":"and "}"#.to_owned(), String::new()))
 }
 
-/// A stream of that many calls.
+/// A stream of this many calls.
 pub fn calls(count: usize) -> Vec<u8> {
     stream(count, |number| {
         (format!(r#"{{"functionCall":{{"id":"call_{number}","name":"f","args":{{"a":1}}}}}}"#), String::new())
     })
 }
 
-/// A stream that says one text in that many pieces, and with each where it comes from.
+/// A stream with one text in this many chunks, each with a citation.
 pub fn cited_pieces(count: usize) -> Vec<u8> {
     stream(count, |number| {
         let (from, to) = (number * 6, number * 6 + 5);
@@ -137,7 +137,7 @@ pub fn cited_pieces(count: usize) -> Vec<u8> {
     })
 }
 
-/// A stream whose one call has arguments in that many pieces.
+/// A stream with one call whose arguments come in this many chunks.
 pub fn arguments(count: usize) -> Vec<u8> {
     stream(count, |number| {
         let name = if number == 0 { r#""id":"call_1","name":"f","# } else { "" };

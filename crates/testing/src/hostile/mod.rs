@@ -1,5 +1,5 @@
-//! Input that is legal, of any length, and as awkward as its dialect allows: much is open at once, one thing has very
-//! many parts, answers come in the wrong order. Each shape is a function of how often its element is repeated.
+//! Valid input of any length that is as awkward as its dialect allows: many items are open at once, one item has very
+//! many parts, results come in the wrong order. Each shape is a function of the number of its elements.
 
 pub mod agents;
 pub mod bodies;
@@ -11,7 +11,7 @@ pub mod responses;
 pub mod streams;
 pub mod universal;
 
-/// Bytes of some dialect in which something is repeated that many times.
+/// Generates input of a dialect in which an element is repeated this many times.
 pub type HostileShape = fn(usize) -> Vec<u8>;
 
 fn joined(count: usize, element: impl Fn(usize) -> String) -> String {

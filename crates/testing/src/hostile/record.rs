@@ -2,7 +2,7 @@
 
 use super::joined;
 
-/// A record with one entry that was made from that many lines, each with white space around it.
+/// A record with one entry that was made from this many lines, each with surrounding whitespace.
 pub fn kept_lines(count: usize) -> Vec<u8> {
     let more = joined(count, |number| format!(r#"{{"type":"mode","number":{number}}}"#));
     let space = joined(count + 1, |_| r#"["","\r"]"#.to_owned());
@@ -11,7 +11,7 @@ pub fn kept_lines(count: usize) -> Vec<u8> {
     ))
 }
 
-/// The same without white space.
+/// A record with one entry that was made from this many lines, without whitespace.
 pub fn kept_lines_close(count: usize) -> Vec<u8> {
     let more = joined(count, |number| format!(r#"{{"type":"mode","number":{number}}}"#));
     record(&format!(
@@ -19,7 +19,7 @@ pub fn kept_lines_close(count: usize) -> Vec<u8> {
     ))
 }
 
-/// A record with one message of that many calls.
+/// A record with one message of this many calls.
 pub fn children(count: usize) -> Vec<u8> {
     let children = joined(count, |number| {
         format!(r#"{{"type":"tool-call","name":"f","input":{{}},"call-id":"call_{number}"}}"#)
@@ -27,7 +27,7 @@ pub fn children(count: usize) -> Vec<u8> {
     record(&format!(r#"{{"type":"assistant","id":"a1","content":"now","children":[{children}]}}"#))
 }
 
-/// A record with one message in which that many calls and later texts take turns.
+/// A record with one message in which this many calls and later texts alternate.
 pub fn interleaved_children(count: usize) -> Vec<u8> {
     let children = joined(count, |number| {
         format!(
@@ -38,13 +38,13 @@ pub fn interleaved_children(count: usize) -> Vec<u8> {
     record(&format!(r#"{{"type":"assistant","id":"a1","content":"now","children":[{children}]}}"#))
 }
 
-/// A record with one message of that many texts.
+/// A record with one message of this many texts.
 pub fn texts(count: usize) -> Vec<u8> {
     let parts = joined(count, |number| format!(r#"{{"type":"text","text":"part {number}"}}"#));
     record(&format!(r#"{{"type":"assistant","id":"a1","content":[{parts}]}}"#))
 }
 
-/// A record with one text of that many bytes.
+/// A record with one text of this many bytes.
 pub fn long_text(count: usize) -> Vec<u8> {
     record(&format!(r#"{{"type":"assistant","id":"a1","content":"{}"}}"#, "x".repeat(count)))
 }

@@ -1,10 +1,10 @@
-//! Requests to the Responses API, its answers, and its answers as they come.
+//! Requests, responses and streams of the Responses API.
 
 use std::fmt::Write as _;
 
 use super::joined;
 
-/// A request with that many messages.
+/// A request with this many messages.
 pub fn messages(count: usize) -> Vec<u8> {
     request(
         "",
@@ -15,19 +15,19 @@ pub fn messages(count: usize) -> Vec<u8> {
     )
 }
 
-/// A request with one message of that many parts.
+/// A request with one message of this many parts.
 pub fn parts(count: usize) -> Vec<u8> {
     let parts = joined(count, |_| r#"{"type":"output_text","text":"go on","annotations":[]}"#.to_owned());
     let message = format!(r#"{{"type":"message","id":"msg_1","role":"assistant","content":[{parts}]}}"#);
     request("", &format!(r#"{message},{{"role":"user","content":"go"}}"#))
 }
 
-/// A request with that many tools.
+/// A request with this many tools.
 pub fn tools(count: usize) -> Vec<u8> {
     request(&tools_called(count, |number| format!("tool_{number}")), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A request with that many tools, of which two may be called and the others may not.
+/// A request with this many tools, of which two are allowed.
 pub fn allowed_tools(count: usize) -> Vec<u8> {
     let tools = tools_called(count, |number| format!("tool_{number}"));
     let allowed = joined(count, |number| format!(r#"{{"type":"function","name":"tool_{number}"}}"#));
@@ -35,7 +35,7 @@ pub fn allowed_tools(count: usize) -> Vec<u8> {
     request(&(tools + &choice), r#"{"role":"user","content":"go"}"#)
 }
 
-/// A request with that many tools of one name.
+/// A request with this many tools of the same name.
 pub fn tools_of_one_name(count: usize) -> Vec<u8> {
     request(&tools_called(count, |_| "f".to_owned()), r#"{"role":"user","content":"go"}"#)
 }
@@ -48,19 +48,19 @@ fn tools_called(count: usize, name: impl Fn(usize) -> String) -> String {
     format!(r#""tools":[{tools}],"#)
 }
 
-/// A request with that many calls, whose results come last first.
+/// A request with this many calls, whose results come in reverse order.
 pub fn late_results(count: usize) -> Vec<u8> {
     let results = joined(count, |number| output(&format!("call_{}", count - 1 - number)));
     request("", &format!("{},{results}", joined(count, |number| call(number, &format!("call_{number}")))))
 }
 
-/// A request with that many calls of one id.
+/// A request with this many calls of the same id.
 pub fn calls_of_one_id(count: usize) -> Vec<u8> {
     let results = joined(count, |_| output("call_1"));
     request("", &format!("{},{results}", joined(count, |number| call(number, "call_1"))))
 }
 
-/// A request with that much reasoning, each with a summary and state.
+/// A request with this many reasoning items, each with a summary and encrypted state.
 pub fn thoughts(count: usize) -> Vec<u8> {
     let items = joined(count, |number| {
         format!(
@@ -84,12 +84,12 @@ fn output(id: &str) -> String {
     format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"ok"}}"#)
 }
 
-/// An answer with that many calls.
+/// A response with this many calls.
 pub fn answer(count: usize) -> Vec<u8> {
     answer_of(&joined(count, |number| call(number, &format!("call_{number}"))))
 }
 
-/// An answer with one text of that many annotations.
+/// A response with one text of this many annotations.
 pub fn annotations(count: usize) -> Vec<u8> {
     let notes = joined(count, annotation);
     answer_of(&format!(
@@ -143,7 +143,7 @@ impl ResponseStream {
     }
 }
 
-/// A stream that says one text in that many pieces.
+/// A stream with one text in this many deltas.
 pub fn pieces(count: usize) -> Vec<u8> {
     let mut events = ResponseStream::begin();
     events.item("added", 0, &message("in_progress", ""));
@@ -158,7 +158,7 @@ pub fn pieces(count: usize) -> Vec<u8> {
     events.end(&whole)
 }
 
-/// A stream whose one message has that many texts.
+/// A stream with one message of this many texts.
 pub fn open_parts(count: usize) -> Vec<u8> {
     let mut events = ResponseStream::begin();
     events.item("added", 0, &message("in_progress", ""));
@@ -174,7 +174,7 @@ pub fn open_parts(count: usize) -> Vec<u8> {
     events.end(&whole)
 }
 
-/// A stream whose one text gets that many annotations.
+/// A stream with one text and this many annotations.
 pub fn open_annotations(count: usize) -> Vec<u8> {
     let mut events = ResponseStream::begin();
     events.item("added", 0, &message("in_progress", ""));
@@ -190,7 +190,7 @@ pub fn open_annotations(count: usize) -> Vec<u8> {
     events.end("")
 }
 
-/// A stream with that many calls open at once, whose pieces take turns.
+/// A stream with this many calls open at once, whose deltas alternate.
 pub fn open_calls(count: usize) -> Vec<u8> {
     let mut events = ResponseStream::begin();
     let item = |number: usize, status: &str, arguments: &str| {
@@ -216,7 +216,7 @@ pub fn open_calls(count: usize) -> Vec<u8> {
     events.end(&joined(count, whole))
 }
 
-/// A stream whose one call has arguments in that many pieces.
+/// A stream with one call whose arguments come in this many deltas.
 pub fn arguments(count: usize) -> Vec<u8> {
     let mut events = ResponseStream::begin();
     let item = r#"{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"","status":"in_progress"}"#;

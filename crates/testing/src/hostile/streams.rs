@@ -1,10 +1,10 @@
-//! Answers of the model APIs as they come.
+//! Streamed responses of the model APIs.
 
 use std::fmt::Write as _;
 
 use super::joined;
 
-/// A chat stream with that many calls open at once; each gets its arguments in three pieces, all taking turns.
+/// A chat stream with this many calls open at once; the arguments of each come in three alternating chunks.
 pub fn chat_open_calls(count: usize) -> Vec<u8> {
     let mut out = String::new();
     chat_chunk(&mut out, r#"{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}"#);
@@ -31,7 +31,7 @@ pub fn chat_open_calls(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A chat stream that says one text in that many pieces.
+/// A chat stream with one text in this many chunks.
 pub fn chat_pieces(count: usize) -> Vec<u8> {
     let mut out = String::new();
     for _ in 0..count {
@@ -52,7 +52,7 @@ fn chat_chunk(out: &mut String, choice: &str) {
     );
 }
 
-/// A chat stream whose one chunk has that many calls.
+/// A chat stream with one chunk of this many calls.
 pub fn chat_calls_in_one_chunk(count: usize) -> Vec<u8> {
     let calls = joined(count, |number| {
         format!(
@@ -65,19 +65,19 @@ pub fn chat_calls_in_one_chunk(count: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A Messages stream that says one text in that many pieces.
+/// A Messages stream with one text in this many deltas.
 pub fn anthropic_pieces(count: usize) -> Vec<u8> {
     let pieces = vec![r#"{"type":"text_delta","text":"and "}"#; count];
     anthropic_open_blocks(1, |_| r#"{"type":"text","text":""}"#.to_owned(), &pieces)
 }
 
-/// A Messages stream with one piece of that many bytes.
+/// A Messages stream with one delta of this many bytes.
 pub fn anthropic_long_piece(count: usize) -> Vec<u8> {
     let piece = format!(r#"{{"type":"text_delta","text":"{}"}}"#, "x".repeat(count));
     anthropic_open_blocks(1, |_| r#"{"type":"text","text":""}"#.to_owned(), &[&piece])
 }
 
-/// A Messages stream with that many calls open at once, whose pieces take turns.
+/// A Messages stream with this many calls open at once, whose deltas alternate.
 pub fn anthropic_open_calls(count: usize) -> Vec<u8> {
     anthropic_open_blocks(
         count,
@@ -89,7 +89,7 @@ pub fn anthropic_open_calls(count: usize) -> Vec<u8> {
     )
 }
 
-/// The same with texts.
+/// A Messages stream with this many texts open at once.
 pub fn anthropic_open_texts(count: usize) -> Vec<u8> {
     anthropic_open_blocks(
         count,
@@ -98,7 +98,7 @@ pub fn anthropic_open_texts(count: usize) -> Vec<u8> {
     )
 }
 
-/// The same with thinking.
+/// A Messages stream with this many thinking blocks open at once.
 pub fn anthropic_open_thoughts(count: usize) -> Vec<u8> {
     anthropic_open_blocks(
         count,
@@ -148,7 +148,7 @@ pub fn anthropic_pings(count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A Messages stream with one event over that many `data:` lines.
+/// A Messages stream with one event over this many `data:` lines.
 pub fn anthropic_data_lines(count: usize) -> Vec<u8> {
     let mut out = format!(
         "event: message_start\ndata: {{\"type\":\"message_start\",\"message\":{MESSAGE_START}}}\n\nevent: ping\ndata: {{\"type\":\"ping\"\n"

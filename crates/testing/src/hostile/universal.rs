@@ -4,22 +4,22 @@ use std::fmt::Write as _;
 
 use super::joined;
 
-/// That many messages begin, then grow in turns, then end in the order they began.
+/// This many messages start, then grow alternately, then end in the order they started.
 pub fn open_messages(count: usize) -> Vec<u8> {
     open(count, MESSAGE, |number| number)
 }
 
-/// The same, but the first to begin is the last to end.
+/// This many messages that end in the reverse order of their start.
 pub fn nested_messages(count: usize) -> Vec<u8> {
     open(count, MESSAGE, |number| count - 1 - number)
 }
 
-/// The same as [`open_messages`], but a user speaks.
+/// As [`open_messages`], but with user messages.
 pub fn open_prompts(count: usize) -> Vec<u8> {
     open(count, ("message", "user"), |number| number)
 }
 
-/// The same as [`open_messages`] with calls.
+/// As [`open_messages`], but with calls.
 pub fn open_calls(count: usize) -> Vec<u8> {
     open(count, CALL, |number| number)
 }
@@ -56,7 +56,7 @@ fn open(count: usize, (kind, role): (&str, &str), ends: impl Fn(usize) -> usize)
     events.out.into_bytes()
 }
 
-/// One message with that many calls in it, one after the other.
+/// One message with this many nested calls in sequence.
 pub fn children(count: usize) -> Vec<u8> {
     let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
@@ -71,7 +71,7 @@ pub fn children(count: usize) -> Vec<u8> {
     events.out.into_bytes()
 }
 
-/// One message with that many calls in it, all open at once.
+/// One message with this many nested calls, all open at once.
 pub fn open_children(count: usize) -> Vec<u8> {
     let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
@@ -86,7 +86,7 @@ pub fn open_children(count: usize) -> Vec<u8> {
     events.out.into_bytes()
 }
 
-/// Two open messages that take turns in beginning and ending a call.
+/// Two open messages that alternately start and end a nested call.
 pub fn interleaved_children(count: usize) -> Vec<u8> {
     let mut events = UniversalLines::default();
     for message in 0..2 {
@@ -105,7 +105,7 @@ pub fn interleaved_children(count: usize) -> Vec<u8> {
     events.out.into_bytes()
 }
 
-/// One message with that many parts, which grow in turns.
+/// One message with this many parts, which grow alternately.
 pub fn parts(count: usize) -> Vec<u8> {
     let mut events = UniversalLines::default();
     events.item("started", 0, None, MESSAGE, "");
@@ -124,7 +124,7 @@ pub fn parts(count: usize) -> Vec<u8> {
     events.out.into_bytes()
 }
 
-/// That many requests for permission, answered last first.
+/// This many permission requests, answered in reverse order.
 pub fn permissions(count: usize) -> Vec<u8> {
     let mut events = UniversalLines::default();
     for number in 0..count {
@@ -145,7 +145,7 @@ pub fn permissions(count: usize) -> Vec<u8> {
 const MESSAGE: (&str, &str) = ("message", "assistant");
 const CALL: (&str, &str) = ("tool_call", "assistant");
 
-/// Universal events, numbered.
+/// Numbered universal events.
 #[derive(Default)]
 struct UniversalLines {
     out: String,
@@ -162,7 +162,7 @@ impl UniversalLines {
         );
     }
 
-    /// What happens to an item: its number and that of the message it is in, its kind with who speaks, its content.
+    /// An event of an item: the item's number, the number of its parent message, its kind and author, its content.
     fn item(
         &mut self,
         act: &str,

@@ -1,4 +1,4 @@
-//! Which shapes are tried on which targets, and which of these are known not to be linear.
+//! The hostile shapes with their targets, and the list of conversions that are known not to be linear.
 
 use interlingua::dialects::Role;
 use interlingua_testing::generate;
@@ -44,24 +44,24 @@ pub(super) struct Case {
     pub(super) make: HostileShape,
     pub(super) from: Side,
     pub(super) to: &'static [Side],
-    /// How often its element may be repeated in the short input.
+    /// The maximum number of elements in the short input.
     pub(super) most: usize,
     pub(super) way: Way,
 }
 
 impl Case {
-    /// What the pipe reads.
+    /// The dialect and role that the pipe reads.
     pub(super) fn source(&self) -> Side {
         if self.way == Way::ThroughRecord { RECORD } else { self.from }
     }
 
-    /// The shape on its way to a target, in words.
+    /// The title of a case for messages.
     pub(super) fn title(&self, to: Side) -> String {
         let (from, shape) = (self.from, self.shape);
         format!("{shape}, {} {} to {} {}", from.0, from.1.word(), to.0, to.1.word())
     }
 
-    /// By how much a byte was dearer in the long input when the row was written, if the case is not linear yet.
+    /// The growth factor recorded in `NOT_YET`, if the case is not linear yet.
     pub(super) fn not_yet(&self, to: Side) -> Option<f64> {
         let row = NOT_YET
             .iter()
@@ -70,25 +70,25 @@ impl Case {
     }
 }
 
-/// How the input gets to the pipe.
+/// How the input is passed to the pipe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// As it is.
+    /// Unchanged.
     Straight,
-    /// As the record that was made of it.
+    /// As the record made of the input.
     ThroughRecord,
-    /// As it is, sixteen bytes at a time.
+    /// Unchanged, sixteen bytes at a time.
     InPieces,
 }
 
-/// What is many frames has no limit.
+/// Input of many frames has no practical limit.
 const MANY_FRAMES: usize = 1 << 20;
-/// What is one frame may have a million values, so the long input has at most 32,768 elements.
+/// A single frame may have a million values, so the long input has at most 32,768 elements.
 const ONE_FRAME: usize = 2_048;
-/// A frame in pieces is measured in bytes, and fits into a cache: memory is slower, but not with the square.
+/// A frame passed in pieces is measured in bytes and fits into a CPU cache: memory is slower, but not quadratically.
 const BYTES: usize = 16 << 10;
 
-/// Shapes whose input is not sound, or that go beyond a limit.
+/// Shapes whose input is damaged or exceeds a limit.
 pub(super) const DAMAGED: &str = "many damaged lines";
 pub(super) const DEEP: &str = "brackets in brackets";
 
@@ -222,12 +222,12 @@ pub(super) const LOGS: &[Case] = &[
     back("many echoes, and back", codex::echoes, MANY_FRAMES, CODEX, &[CODEX]),
 ];
 
-/// The log of that number in the list of generated ones.
+/// The generated log at an index of the list.
 fn generated<const AT: usize>(count: usize) -> Vec<u8> {
     LOGS_OF_AGENTS[AT].log(count as u64)
 }
 
-/// The agents that hold calls back until they are answered, and the others.
+/// The agents whose writers hold calls back until their results, and the other agents.
 const TO_AGENTS: &[Side] = &[PI, AMP, COPILOT, CURSOR, GEMINI_CLI, QWEN, KIMI, KIMI_CODE, OPENCODE];
 
 #[rustfmt::skip]
@@ -293,6 +293,6 @@ pub(super) const PIECES: &[Case] = &[
 pub(super) const TABLES: [&[Case]; 8] =
     [STREAMS, BODIES, OPEN, CHILDREN, LOGS, AGENTS, AGENTS_HOSTILE, PIECES];
 
-/// Conversions that are not linear yet, and by how much a byte costs more in an input that is sixteen times as long. A
-/// row goes when its conversion is linear: the test says so.
+/// Conversions that are not linear yet, with the growth of the cost per byte in an input that is sixteen times as long.
+/// Remove a row when its conversion is linear; the test fails otherwise.
 pub(super) const NOT_YET: &[(&str, Side, Side, f64)] = &[];

@@ -1,10 +1,10 @@
-//! Twice the input costs twice as much, whatever its shape: who can send a long input must not be able to send one that
-//! takes for ever. Each hostile shape is converted at one size and at sixteen times that size; the cost of a byte may
-//! not grow with the input.
+//! Twice the input costs twice as much, whatever its shape, so that no sender can craft an input that takes quadratic
+//! time. Each hostile shape is converted at one size and at sixteen times that size; the cost per byte may not grow
+//! with the input.
 //!
-//! Cost is the time that the thread has run, the bytes it has asked the allocator for, and the bytes it has written. A
-//! growth of 1 is linear, of 16 quadratic. `cargo test -p interlingua-testing --test linear -- --nocapture` prints each;
-//! with `INTERLINGUA_FULL=1` it also waits for those that are far too slow, to tell by how much.
+//! Cost is the thread's CPU time, the bytes it has allocated, and the bytes it has written. A growth of 1 is linear, of
+//! 16 quadratic. `cargo test -p interlingua-limits --test linear -- --nocapture` prints the growth of each case; with
+//! `INTERLINGUA_FULL=1` it also runs very slow cases to their end, to measure their growth.
 
 #![allow(missing_docs, reason = "not published")]
 #![allow(clippy::cast_precision_loss, reason = "costs are compared by factors, not by bytes")]
@@ -24,10 +24,10 @@ use measure::{Growth, convert};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// From this growth on a conversion is not linear: a tenth of what the short input takes has grown with the square.
-/// Linear ones are between 0.6 and 1.3, or 2 if others fight for the caches.
+/// From this growth on, a conversion is not linear: a tenth of the cost of the short input grows quadratically. Linear
+/// conversions are between 0.6 and 1.3, or up to 2 if other programs compete for the caches.
 const LIMIT: f64 = 2.5;
-/// Below this growth a row of [`NOT_YET`] has expired. Between the two, noise decides.
+/// Below this growth, a row of [`NOT_YET`] has expired. Between the two limits, noise decides.
 const EXPIRED: f64 = 1.3;
 
 #[test]
@@ -79,7 +79,7 @@ fn each_row_of_not_yet_names_a_case() {
     }
 }
 
-/// Measures each case and collects those that are not as they should be.
+/// Measures each case and collects the unexpected results.
 fn hold(cases: &[Case]) {
     let mut wrong = String::new();
     for (case, to) in cases.iter().flat_map(|case| case.to.iter().map(move |to| (case, *to))) {
@@ -88,9 +88,9 @@ fn hold(cases: &[Case]) {
             Some(_) => growth.worst() >= EXPIRED,
             None => growth.worst() < LIMIT,
         };
-        // A little more than it takes to know.
+        // A little more than needed to decide.
         let enough = 1.1 * if row.is_some() { EXPIRED } else { LIMIT };
-        // Whoever fails is measured again: the machine may have been busy with something else.
+        // A failed case is measured again, because the machine may have been busy.
         let mut growth = case.growth(to, enough);
         for _ in 0..2 {
             if !as_expected(&growth) {
@@ -115,18 +115,18 @@ fn hold(cases: &[Case]) {
     assert!(wrong.is_empty(), "a byte costs more, or no longer more, in a longer input:\n{wrong}");
 }
 
-/// Lines that say little, each as one of a log: blank ones, and such as are an entry or an event of their own.
+/// Short lines of a log: blank lines, and lines that become an entry or an event.
 const SHORT_LINES: [&str; 7] = ["\n", "\r\n", " \n", "{}\n", "0\n", "x\n", "\u{1}\n"];
 
-/// What may be written for a byte of the input.
+/// How many bytes may be written for each byte of the input.
 const PER_BYTE: u64 = 8;
-/// What may be written for a line that is more than blank: an entry, or universal events.
+/// How many bytes may be written for a line that is not blank: as an entry, or as universal events.
 const ENTRY: u64 = 256;
 const EVENTS: u64 = 1 << 10;
-/// What may be written beside all lines: the head and tail of a record.
+/// How many bytes may be written in addition to all lines: the head and tail of a record.
 const BESIDE: u64 = 4 << 10;
 
-/// Lines that become more than they should, and how many bytes each of them.
+/// Lines whose output exceeds the limit, with the bytes written for each.
 const NOT_YET_SHORT: &[(&str, Side, u64)] = &[];
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a conversion costs, and how the cost of a byte grows with the input.
+//! Measures the cost of a conversion, and the growth of the cost per byte with the input size.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use super::cases::{Case, DAMAGED, DEEP, RECORD, Side, Way};
 
 /// How many times longer the long input is.
 pub(super) const LONGER: usize = 16;
-/// How long the short input takes at least, unless its shape has a limit.
+/// The minimum time for the short input, unless its shape has a limit.
 const SHORT: Duration = Duration::from_millis(8);
-/// How much running one figure is made of: the clock of a thread may be four milliseconds late.
+/// The minimum CPU time of a measurement: the clock of a thread may lag by four milliseconds.
 const FIGURE: Duration = Duration::from_millis(40);
 
-/// By how much each cost of a byte grows when the input is sixteen times as long.
+/// The growth of each cost per byte when the input is sixteen times as long.
 pub(super) struct Growth {
     elements: usize,
     time: f64,
@@ -44,8 +44,7 @@ impl std::fmt::Display for Growth {
 }
 
 impl Case {
-    /// Measures the shape on its way to that target. If it grows by more than `enough`, the long input need not be read to
-    /// its end.
+    /// Measures the shape with a target. If the growth exceeds `enough`, the long input need not be read to its end.
     pub(super) fn growth(&self, to: Side, enough: f64) -> Growth {
         let (elements, short) = self.short(to);
         let long = self.input(elements * LONGER);
@@ -53,7 +52,7 @@ impl Case {
         let before = self.cost(&short, to, None);
         let enough = Duration::from_secs_f64(before.seconds * times * enough).max(FIGURE);
         let after = self.cost(&long, to, (!full()).then_some(enough));
-        // The first kilobytes are buffers and heads, and a little of nothing is nothing.
+        // The first kilobytes are buffers and heads, so smaller values are rounded up.
         let growth = |before: f64, after: f64| after / before.max(4096.0) / times;
         Growth {
             elements,
@@ -64,7 +63,7 @@ impl Case {
         }
     }
 
-    /// An input that takes long enough to be measured, and how many elements it has.
+    /// An input that takes long enough to be measured, and its number of elements.
     fn short(&self, to: Side) -> (usize, Vec<u8>) {
         let mut elements = 16;
         loop {
@@ -74,7 +73,7 @@ impl Case {
                 self.check(&convert(&input, self, to, None), to);
                 start.elapsed()
             };
-            // Three times: each may have been interrupted.
+            // Three times, because a single run may have been interrupted.
             if elements * 2 > self.most || (0..3).all(|_| time() > SHORT) {
                 return (elements, input);
             }
@@ -94,7 +93,7 @@ impl Case {
         record
     }
 
-    /// The shape must be one that the dialect allows, or something else is measured.
+    /// The input must be valid in its dialect, otherwise the measurement is meaningless.
     fn check(&self, run: &Run, to: Side) {
         let report = run.report.as_ref().expect("it was not stopped");
         assert!(report.adds_up(), "{}: the books do not add up", self.title(to));
@@ -102,7 +101,7 @@ impl Case {
         assert!(sound, "{}: {:?}", self.title(to), report.problems);
     }
 
-    /// Converts the input as often as it takes to have a figure, or until it is clear that it takes too long.
+    /// Converts the input repeatedly until the measurement is precise enough, or until it clearly takes too long.
     fn cost(&self, input: &[u8], to: Side, enough: Option<Duration>) -> Cost {
         let clock = Clock::start();
         let (mut runs, mut asked, mut written, mut stopped) = (0, 0, 0, false);
@@ -123,7 +122,7 @@ impl Case {
     }
 }
 
-/// What a conversion costs, on average.
+/// The average cost of a conversion.
 struct Cost {
     seconds: f64,
     asked: f64,
@@ -133,14 +132,14 @@ struct Cost {
 
 /// One conversion.
 pub(super) struct Run {
-    /// Bytes asked of the allocator.
+    /// Bytes allocated.
     asked: u64,
     pub(super) written: u64,
-    /// `None` if it was stopped.
+    /// `None` if the run was stopped.
     report: Option<Report>,
 }
 
-/// Converts the input once; gives up when the thread has run for longer than `enough`.
+/// Converts the input once; stops when the thread has run for longer than `enough`.
 pub(super) fn convert(input: &[u8], case: &Case, to: Side, enough: Option<Duration>) -> Run {
     let before = counts().asked;
     let (wall, clock) = (Instant::now(), Clock::start());
@@ -149,7 +148,7 @@ pub(super) fn convert(input: &[u8], case: &Case, to: Side, enough: Option<Durati
     let mut stopped = false;
     for piece in input.chunks(if case.way == Way::InPieces { 16 } else { 16 << 10 }) {
         pipe.push(piece, &mut out);
-        // The clock on the wall is cheap to read, and never behind that of the thread.
+        // The wall clock is cheap to read and never behind the thread clock.
         stopped = enough.is_some_and(|enough| wall.elapsed() > enough && clock.elapsed() > enough);
         if stopped {
             break;
@@ -164,8 +163,8 @@ fn pipe(from: Side, to: Side) -> Pipe {
     Pipe::new((dialect(from.0), from.1), (dialect(to.0), to.1), &Options::default()).expect("both registered")
 }
 
-/// How long this thread has run. Others may run beside it, and the clock on the wall counts them in; where the system
-/// does not tell, it must do.
+/// The CPU time of this thread. The wall clock would include other threads; it is used only where the system offers no
+/// thread clock.
 struct Clock(Duration);
 
 impl Clock {
@@ -185,7 +184,7 @@ impl Clock {
     }
 }
 
-/// Counts what is written and drops it.
+/// Counts the written bytes and drops them.
 struct Discard(u64);
 
 impl Output for Discard {

@@ -1,5 +1,5 @@
-//! A copy of a database with its write-ahead log or its rollback journal, in a folder that only the user can open. The engine makes
-//! files beside a database that it opens, and locks it: never beside the user's own.
+//! Copies a database with its write-ahead log or its rollback journal into a folder that only the user can open. SQLite
+//! creates files next to a database that it opens and locks the database, so it never opens the user's own.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,18 +9,18 @@ use std::time::SystemTime;
 
 use crate::{ArchiveError, private};
 
-/// A copy. The folder is removed with it.
+/// A copy of a database. The folder is removed when the copy is dropped.
 #[derive(Debug)]
 pub(crate) struct DatabaseCopy {
     folder: PathBuf,
-    /// The database that it is a copy of, for messages.
+    /// The path of the original database, for messages.
     pub(crate) original: PathBuf,
 }
 
-/// How a database begins.
+/// The first bytes of an SQLite database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Whether a file is a database.
+/// Whether a file is an SQLite database.
 pub(crate) fn is_database(path: &Path) -> bool {
     let mut begin = [0; 16];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
@@ -28,7 +28,7 @@ pub(crate) fn is_database(path: &Path) -> bool {
 }
 
 impl DatabaseCopy {
-    /// Copies a database. It may be in use: if it changes meanwhile, it is copied again.
+    /// Copies a database that may be in use: if it changes during the copy, the copy is repeated.
     pub(crate) fn of(original: &Path) -> Result<Self, ArchiveError> {
         let folder = private_folder().map_err(|error| ArchiveError::Io(std::env::temp_dir(), error))?;
         let copy = Self { folder, original: original.to_owned() };
@@ -39,11 +39,12 @@ impl DatabaseCopy {
             fs::copy(original, copy.path()).map_err(failed)?;
             for (ending, version) in ["-wal", "-journal"].into_iter().zip(&before[1..]) {
                 let to = beside(&copy.path(), ending);
-                // A copy that an earlier attempt made.
+                // Remove the copy of an earlier attempt.
                 let _ = fs::remove_file(&to);
                 if version.is_some() {
                     match fs::copy(beside(original, ending), &to) {
-                        // It was there a moment ago: the versions differ, and the next attempt copies what is there.
+                        // The file was removed in the meantime, so the versions differ and the next attempt copies the
+                        // current files.
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                         copied => _ = copied.map_err(failed)?,
                     }
@@ -56,13 +57,13 @@ impl DatabaseCopy {
         Err(ArchiveError::Busy(original.to_owned()))
     }
 
-    /// How many bytes the copy has, with its log.
+    /// The size of the copy in bytes, including its log.
     pub(crate) fn bytes(&self) -> u64 {
         let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
         size(&self.path()) + size(&beside(&self.path(), "-wal"))
     }
 
-    /// Where the copy is.
+    /// The path of the copy.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join("copy.db")
     }
@@ -74,15 +75,15 @@ impl Drop for DatabaseCopy {
     }
 }
 
-/// So often a database may change while it is copied.
+/// How often a database may change while it is copied.
 const ATTEMPTS: usize = 5;
 
-/// What changes when a file is written to.
+/// The properties of a file that change with a write.
 #[derive(PartialEq)]
 struct Version {
     bytes: u64,
     time: Option<SystemTime>,
-    /// The log begins anew with other numbers here.
+    /// The write-ahead log restarts with new salt values in these bytes.
     begin: [u8; 32],
 }
 
@@ -90,7 +91,7 @@ impl Version {
     fn of(path: &Path) -> Option<Self> {
         let meta = fs::metadata(path).ok()?;
         let mut begin = [0; 32];
-        // A file that is shorter has no beginning to compare.
+        // A shorter file leaves `begin` zeroed.
         let _ = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
         Some(Self { bytes: meta.len(), time: meta.modified().ok(), begin })
     }
@@ -102,7 +103,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A new folder that only the user can open.
+/// Creates a folder that only the user can open.
 fn private_folder() -> io::Result<PathBuf> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos());

@@ -1,5 +1,5 @@
-//! The database of OpenCode, read from a copy: which row belongs to which session, and each session as a document. A row
-//! that belongs to none, or whose parent is not there, is in the document as it is.
+//! The database of OpenCode, read from a copy: assigns rows to sessions and writes each session as a document. A row
+//! without a session, or with a missing parent, is in the document unchanged.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -12,18 +12,18 @@ use super::document::{Members, PieceReader, compact, is_json, text, with_ids};
 use super::rows::{RowReader, RowValues, Scan, Table};
 use crate::ArchiveError;
 
-/// Which rows are in which session.
+/// The rows of each session.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     copy: Arc<DatabaseCopy>,
     sessions: Vec<SessionRows>,
 }
 
-/// The rows of one session, by their numbers.
+/// The rows of one session, by row number.
 #[derive(Debug, Default)]
 struct SessionRows {
     id: String,
-    /// Nothing if other rows name a session that is not there.
+    /// `None` if other rows name a session that has no row.
     row: Option<i64>,
     project: Option<i64>,
     messages: Vec<MessageRows>,
@@ -38,11 +38,12 @@ struct MessageRows {
     parts: Vec<i64>,
 }
 
-/// The id of the document of rows that name no session.
+/// The id of the document for rows that name no session.
 const NO_SESSION: &str = "rows-without-session";
 
 impl Catalogue {
-    /// Finds all rows. Returns also what could not be read: one table, or a part of one, does not hide the others.
+    /// Finds all rows. Also returns the errors: a damaged table, or a damaged part of a table, does not hide the
+    /// others.
     pub(crate) fn of(copy: Arc<DatabaseCopy>) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
         let reader = RowReader::open(&copy)?;
         if ![Table::Session, Table::Message, Table::Part].iter().all(|table| reader.has(*table)) {
@@ -65,12 +66,12 @@ impl Catalogue {
         Ok((Self { copy, sessions: placing.sessions }, damage))
     }
 
-    /// The ids of the sessions. Two may be alike.
+    /// The ids of the sessions. Ids may repeat.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         self.sessions.iter().map(|session| session.id.as_str())
     }
 
-    /// Reads the session of that number as a document.
+    /// Reads a session, by its number, as a document.
     pub(crate) fn read(self: &Arc<Self>, number: usize) -> Result<impl io::Read + use<>, ArchiveError> {
         let reader = RowReader::open(&self.copy)?;
         let catalogue = Arc::clone(self);
@@ -103,9 +104,9 @@ type Key = Option<Vec<u8>>;
 struct Placing {
     sessions: Vec<SessionRows>,
     by_id: HashMap<Vec<u8>, usize>,
-    /// The projects that sessions name, and their sessions.
+    /// Sessions by the id of their project.
     by_project: HashMap<Vec<u8>, Vec<usize>>,
-    /// Where a message is: its session, and its place there. The first of its id has the parts.
+    /// The session of a message and its index there. If ids repeat, the first message gets the parts.
     by_message: HashMap<Vec<u8>, (usize, usize)>,
 }
 
@@ -179,7 +180,7 @@ impl Placing {
         }
     }
 
-    /// The session of that id. A session whose own row is missing is one, too.
+    /// The session with that id, also if the session's own row is missing.
     fn session(&mut self, id: Key) -> usize {
         let id = id.unwrap_or_else(|| NO_SESSION.into());
         if let Some(at) = self.by_id.get(&id) {
@@ -192,26 +193,26 @@ impl Placing {
     }
 }
 
-/// A sort key: numbers by value, after all keys that are no numbers.
+/// A sort key: numbers by value, after all keys that are not numbers.
 fn order(key: &Key) -> i128 {
     let text = key.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     let number = text.and_then(|text| text.parse::<i64>().ok());
     number.map_or(i128::MIN, i128::from)
 }
 
-/// A value of a column for a member of the document.
+/// How a column is written as a member of the document.
 #[derive(Clone, Copy)]
 enum ColumnForm {
-    /// A text or a number.
+    /// As a string or a number.
     Plain,
-    /// A text that holds JSON.
+    /// As the JSON value in the column's text.
     Json,
 }
 
-/// A member, and the column it is in.
+/// A member, its column, and the form of its value.
 type Column = (&'static str, &'static str, ColumnForm);
 
-/// The members that a session has beside its times.
+/// The members of a session except its times.
 const SESSION: [Column; 14] = [
     ("id", "id", ColumnForm::Plain),
     ("slug", "slug", ColumnForm::Plain),
@@ -229,7 +230,7 @@ const SESSION: [Column; 14] = [
     ("revert", "revert", ColumnForm::Json),
 ];
 
-/// Members that are objects of their own.
+/// Members that are nested objects.
 const GROUPS: [(&str, &[Column]); 3] = [
     (
         "summary",
@@ -252,7 +253,7 @@ const GROUPS: [(&str, &[Column]); 3] = [
     ),
 ];
 
-/// What a session has cost and used.
+/// The columns of a session's cost and usage.
 const COUNTS: [&str; 6] =
     ["cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write"];
 
@@ -307,7 +308,7 @@ impl SessionDocument<'_> {
             out.push_str(open);
             open = ",";
             self.reader.row(Table::Todo, *row, |row| {
-                // The row is in its session, and in its place.
+                // The session id and the position follow from the place of the row in the document.
                 let is_number = matches!(row.get("position"), Some(ValueRef::Integer(_)));
                 let is_id = |value| matches!(value, ValueRef::Text(id) if id == self.session.id.as_bytes());
                 let mut told = Vec::new();
@@ -334,7 +335,7 @@ impl SessionDocument<'_> {
     }
 }
 
-/// The members of a session: those that OpenCode exports, and then the columns that are not known.
+/// Writes the members of a session: first those that OpenCode exports, then the unknown columns.
 fn write_info(row: &RowValues<'_>, out: &mut String) {
     let mut members = Members::default();
     let mut told: BTreeSet<String> = BTreeSet::new();
@@ -366,7 +367,7 @@ fn write_info(row: &RowValues<'_>, out: &mut String) {
     out.push_str(&members.finish());
 }
 
-/// What a session has cost and used, as JSON.
+/// The cost and usage of a session, as JSON.
 enum SessionCounts {
     Counted {
         cost: String,
@@ -374,7 +375,7 @@ enum SessionCounts {
     },
     /// Sessions older than these columns have zeros.
     Uncounted,
-    /// A count is missing, or is no number.
+    /// A count is missing or is not a number.
     Odd,
 }
 
@@ -399,7 +400,7 @@ impl SessionCounts {
     }
 }
 
-/// A message or a part: its ids, its data, and the columns that are not known.
+/// Writes a message or a part: its ids, its data, and the unknown columns.
 fn write_data(row: &RowValues<'_>, ids: &[(&str, &str)], out: &mut String) {
     let mut told: BTreeSet<String> = ids.iter().map(|(_, column)| (*column).to_owned()).collect();
     told.extend(row_times(row).map(str::to_owned));
@@ -421,13 +422,13 @@ fn write_data(row: &RowValues<'_>, ids: &[(&str, &str)], out: &mut String) {
     with_ids(&names, &data, others, out);
 }
 
-/// The columns of a row that only order it: `data` holds the times of the message.
+/// The columns of a row that are used only for sorting: `data` holds the times of the message.
 fn row_times(row: &RowValues<'_>) -> impl Iterator<Item = &'static str> {
     let is_time = |column: &&str| matches!(row.get(column), Some(ValueRef::Integer(_)));
     ["time_created", "time_updated"].into_iter().filter(is_time)
 }
 
-/// A row as an object: these columns first, then all others but those that are told elsewhere.
+/// Writes a row as an object: the columns in `first`, then all others except those in `elsewhere`.
 fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &[&str], out: &mut String) {
     let mut members = Members::default();
     let mut told: BTreeSet<String> = elsewhere.iter().map(|name| (*name).to_owned()).collect();
@@ -439,7 +440,7 @@ fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &
     out.push_str(&members.finish());
 }
 
-/// A value as text. Bytes that are no text are marked; [`Members::note_bytes`] has them.
+/// A value as text. Invalid UTF-8 is replaced; [`Members::note_bytes`] keeps the bytes.
 fn plain(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => String::new(),
@@ -450,7 +451,7 @@ fn plain(value: ValueRef<'_>) -> String {
 }
 
 impl Members {
-    /// Adds a value, unless the column is empty.
+    /// Adds a value, unless the column is null.
     fn put(&mut self, name: &str, value: Option<ValueRef<'_>>, form: ColumnForm) {
         let Some(value) = value else { return };
         let plain = plain(value);
@@ -465,7 +466,8 @@ impl Members {
         self.note_bytes(name, value);
     }
 
-    /// Adds the columns that are not among `told`, by their own names: lists and objects as such, all else as it is.
+    /// Adds the columns that are not in `told`, under their own names: lists and objects as JSON, all other values as
+    /// text or numbers.
     fn put_others(&mut self, row: &RowValues<'_>, told: &BTreeSet<String>) {
         for (column, value) in &row.0 {
             if *value == ValueRef::Null || told.contains(&column.to_ascii_lowercase()) {
@@ -476,7 +478,7 @@ impl Members {
         }
     }
 
-    /// Keeps the bytes of a text that is no UTF-8.
+    /// Keeps the bytes of a text that is invalid UTF-8.
     fn note_bytes(&mut self, name: &str, value: ValueRef<'_>) {
         if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
             self.bytes(name, bytes);

@@ -1,11 +1,12 @@
-//! The pieces of a session's document. Values are copied as they are spelled; only the space between them is left out, so that
-//! a file that was indented and a row that was not give the same document.
+//! The pieces of a session's document. The spelling of values is kept; only whitespace between them is removed, so that
+//! an indented file and a compact row yield the same document.
 
 use interlingua::json::{Str, escape_into};
 use interlingua::tape::{Limits, TapeBuf};
 
-/// Writes an object with these ids first, then the members of `json`, and then others. What is no object becomes a text in
-/// one that says so. A member of `json` that is called like an id and is another one is kept in `inData`.
+/// Writes an object: the ids first, then the members of `json`, then `others`. JSON that is not an object becomes the
+/// text in `raw` of an object of type `unreadable`. A member of `json` with the name of an id but a different value is
+/// kept in `inData`.
 pub(crate) fn with_ids(ids: &[(&str, &str)], json: &str, others: Members, out: &mut String) {
     let mut tape = TapeBuf::default();
     let parsed = tape.parse(json, &Limits::default()).ok();
@@ -40,19 +41,19 @@ pub(crate) fn with_ids(ids: &[(&str, &str)], json: &str, others: Members, out: &
     out.push_str(&members.finish());
 }
 
-/// Members of an object, each name once: a second member of a name that is there is kept in `others`.
+/// Members of an object with unique names: a second member with the same name is kept in `others`.
 #[derive(Default)]
 pub(crate) struct Members {
     json: String,
     names: std::collections::HashSet<String>,
-    /// Members whose names are taken.
+    /// Members whose names are already used.
     others: Vec<(String, String)>,
-    /// Texts that are no UTF-8, as hexadecimal digits.
+    /// Texts that are invalid UTF-8, as hexadecimal digits.
     bytes: Vec<(String, String)>,
 }
 
 impl Members {
-    /// Adds a value that is JSON.
+    /// Adds a JSON value.
     pub(crate) fn raw(&mut self, name: &str, json: &str) {
         if self.names.insert(name.to_owned()) {
             let mut escaped = String::new();
@@ -65,7 +66,7 @@ impl Members {
         }
     }
 
-    /// Adds a member of a document as it is: a name may be there twice in the document.
+    /// Adds a member of a document unchanged; the document may repeat a name.
     fn escaped(&mut self, name: &Str<'_>, json: &str) {
         self.names.insert(name.decode().into_owned());
         let mut first = self.json.is_empty();
@@ -79,7 +80,7 @@ impl Members {
         self.raw(name, &json);
     }
 
-    /// Keeps the bytes of a text, if they are no UTF-8.
+    /// Keeps the bytes of a text that is invalid UTF-8.
     pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) {
         const DIGITS: [char; 16] =
             ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -112,7 +113,7 @@ impl Members {
         self.bytes.extend(bytes);
     }
 
-    /// The object.
+    /// The finished object.
     pub(crate) fn finish(mut self) -> String {
         let object = |members: &[(String, String)], is_text: bool| {
             let mut out = String::from("[");
@@ -151,7 +152,7 @@ pub(crate) fn is_json(plain: &str) -> bool {
     TapeBuf::default().parse(plain, &Limits::default()).is_ok()
 }
 
-/// Begins a member.
+/// Starts a member.
 pub(crate) fn member(name: &str, first: &mut bool, out: &mut String) {
     escaped_member(&Str::escaped(name), first, out);
 }
@@ -172,7 +173,7 @@ pub(crate) fn text(plain: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes a value without the space between its parts.
+/// Writes a value without whitespace between its tokens.
 pub(crate) fn compact(json: &str, out: &mut String) {
     let (mut in_string, mut escaped) = (false, false);
     let mut from = 0;
@@ -190,7 +191,7 @@ pub(crate) fn compact(json: &str, out: &mut String) {
     out.push_str(json.get(from..).unwrap_or_default());
 }
 
-/// A document that is made as it is read: pieces of text, one after the other.
+/// A reader over a document that is generated piece by piece.
 pub(crate) struct PieceReader<F> {
     next: F,
     piece: Vec<u8>,
@@ -198,7 +199,7 @@ pub(crate) struct PieceReader<F> {
 }
 
 impl<F: FnMut(&mut String) -> std::io::Result<bool>> PieceReader<F> {
-    /// `next` adds the next piece, and returns whether there was one.
+    /// `next` appends the next piece and returns whether there was a piece.
     pub(crate) fn new(next: F) -> Self {
         Self { next, piece: Vec::new(), at: 0 }
     }

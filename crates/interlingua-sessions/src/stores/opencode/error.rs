@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of reading a store.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// A file or folder could not be read, or the copy not be made.
+    /// A file or folder could not be read, or the copy failed.
     Io(PathBuf, std::io::Error),
-    /// It is an SQLite database, but the tables of OpenCode are not in it.
+    /// An SQLite database without the tables of OpenCode.
     NotOpencode(PathBuf),
-    /// The database is damaged, or something in it is not as OpenCode writes it.
+    /// The database is damaged, or a value differs from the format that OpenCode writes.
     Damaged(PathBuf, String),
     /// The store holds a table that is never read, such as a view; the text names the table.
     Refused(PathBuf, String),
-    /// Another program went on writing to the database while it was copied.
+    /// Another program kept writing to the database during the copy.
     Busy(PathBuf),
 }
 
 impl ArchiveError {
-    /// The message, with the path as `name` spells it.
+    /// The message, with paths formatted by `name`.
     pub fn with_path(&self, name: impl Fn(&Path) -> String) -> String {
         match self {
             ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),

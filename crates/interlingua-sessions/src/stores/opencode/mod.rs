@@ -1,9 +1,9 @@
-//! Sessions of OpenCode, as documents that the core reads.
+//! Sessions that agents do not store in separate files, converted to documents that the core reads.
 //!
-//! OpenCode keeps sessions in a database, and before that in a tree of small files. Either becomes, session by session, one
-//! document like that of `opencode export`, produced while it is read. Nothing of the user's is ever written, locked or
-//! opened by the database engine: it works on a copy in a folder that only the user can open, and that is removed.
-//! Credentials live in the same database; only five tables can be read at all.
+//! OpenCode keeps sessions in a database, and before that in a tree of small files. Each session in either form becomes
+//! one document like that of `opencode export`, generated while it is read. The database engine never opens, locks or
+//! writes the user's files: it works on a copy in a folder that only the user can open, and the folder is removed
+//! afterwards. The same database holds credentials, so only five tables can be read.
 //!
 //! ```text
 //! opencode.db, -wal --copy--> rows  \
@@ -27,7 +27,7 @@ use database::Catalogue;
 pub use error::ArchiveError;
 use tree::TreeSession;
 
-/// A place where OpenCode keeps sessions.
+/// A place where OpenCode stores sessions.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     place: StorePlace,
@@ -42,21 +42,21 @@ enum StorePlace {
 /// One session in a store.
 #[derive(Clone, Debug)]
 pub struct StoredSession {
-    /// Its id.
+    /// The session's id.
     pub id: String,
     place: SessionPlace,
 }
 
 #[derive(Clone, Debug)]
 enum SessionPlace {
-    /// Where its rows are, and its number there.
+    /// The catalogue of the database, and the session's number in it.
     Database(Arc<Catalogue>, usize),
     /// The tree, and the session's files in it.
     Tree(PathBuf, TreeSession),
 }
 
 impl SessionStore {
-    /// The store at that path, if there is one: a database, or the folder of a tree.
+    /// The store at a path, if there is one: a database, or the folder of a tree.
     pub fn at(path: &Path) -> Option<Self> {
         let place = if tree::is_tree(path) {
             StorePlace::Tree(path.to_owned())
@@ -68,15 +68,14 @@ impl SessionStore {
         Some(Self { place })
     }
 
-    /// Where it is.
+    /// The path of the store.
     pub fn path(&self) -> &Path {
         match &self.place {
             StorePlace::Database(path) | StorePlace::Tree(path) => path,
         }
     }
 
-    /// Its sessions, in the order in which they began, and what of the store could not be read: rows that are damaged do not
-    /// hide the others.
+    /// The sessions, ordered by their start, and the errors of damaged parts: damaged rows do not hide the others.
     pub fn contents(&self) -> Result<StoreContents, ArchiveError> {
         match &self.place {
             StorePlace::Database(path) => {
@@ -104,14 +103,15 @@ impl SessionStore {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StoreContents {
-    /// The sessions. Two may have one id.
+    /// The sessions. Ids may repeat.
     pub sessions: Vec<StoredSession>,
-    /// What could not be read.
+    /// The errors of damaged parts.
     pub damage: Vec<ArchiveError>,
 }
 
 impl StoredSession {
-    /// Reads it as one document. What is read is made as it is asked for: memory holds a message at a time.
+    /// Opens the session as one document. The document is generated while it is read: memory holds one message at a
+    /// time.
     pub fn open(&self) -> Result<Box<dyn Read>, ArchiveError> {
         Ok(match &self.place {
             SessionPlace::Database(catalogue, number) => Box::new(catalogue.read(*number)?),

@@ -1,5 +1,5 @@
-//! The rows of OpenCode's tables: each is found once by a scan of its table, and read by its number. No index of the database
-//! is used, because an index may leave rows out; no view, trigger, virtual table or generated column is evaluated.
+//! The rows of OpenCode's tables: each row is found by a scan of its table and read by its number. No index of the
+//! database is used, because an index may omit rows; no view, trigger, virtual table or generated column is evaluated.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, Statement};
 use super::copy::DatabaseCopy;
 use crate::ArchiveError;
 
-/// A table that is ever read. Credentials and secrets of shares are in others.
+/// The tables that may be read. Credentials and share secrets are in other tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Table {
     Project,
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// Columns without which the table is not OpenCode's.
+    /// The required columns of OpenCode's table.
     const fn needed(self) -> &'static [&'static str] {
         match self {
             Table::Project | Table::Session => &["id"],
@@ -47,42 +47,42 @@ impl Table {
     }
 }
 
-/// A table, as it can be read.
+/// The readable columns of a table.
 #[derive(Debug)]
 struct TableForm {
-    /// Its columns, without generated ones.
+    /// The columns, without generated columns.
     columns: Vec<String>,
-    /// The name of the row number: a column may have the usual one.
+    /// The name of the row number: `rowid`, or an alias if a column has that name.
     number: &'static str,
-    /// A column without which no row belongs to a session.
+    /// A missing column that is required to assign rows to sessions.
     missing: Option<&'static str>,
 }
 
-/// An open copy.
+/// An open copy of a database.
 pub(crate) struct RowReader {
     database: Connection,
     copy: Arc<DatabaseCopy>,
     tables: HashMap<Table, TableForm>,
-    /// How many bytes the database and its log have together.
+    /// The size of the database and its log in bytes.
     bytes: u64,
 }
 
-/// What a scan found.
+/// The result of a scan.
 pub(crate) struct Scan<T> {
-    /// The rows, with what was taken of each.
+    /// The row numbers with the values of the requested columns.
     pub(crate) rows: Vec<(i64, T)>,
-    /// Why the table could not be read to its end.
+    /// Why the scan stopped before the end of the table.
     pub(crate) damage: Option<ArchiveError>,
 }
 
 impl RowReader {
-    /// Opens the copy. It is ours, so the engine may put its files beside it.
+    /// Opens the copy. SQLite may create its files next to the copy.
     pub(crate) fn open(copy: &Arc<DatabaseCopy>) -> Result<Self, ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let fail = |error: rusqlite::Error| damaged(copy, &error);
         let database = Connection::open_with_flags(copy.path(), flags).map_err(fail)?;
         let bytes = copy.bytes();
-        // A usual scan takes a few steps for each byte at most.
+        // An ordinary scan takes at most a few steps per byte.
         let (mut steps, most) = (0, 10_000 + bytes / 100);
         database.progress_handler(
             1000,
@@ -111,7 +111,7 @@ impl RowReader {
         Ok(reader)
     }
 
-    /// How a table can be read; `None` if there is none.
+    /// The readable columns of a table; `None` if there is no such table.
     fn form(&self, table: Table) -> Result<Option<TableForm>, ArchiveError> {
         let fail = |error: rusqlite::Error| damaged(&self.copy, &error);
         let refuse = |why: &str| {
@@ -149,8 +149,8 @@ impl RowReader {
         self.tables.contains_key(&table)
     }
 
-    /// Visits every row of a table, and takes from each what is in these columns: nothing where the table has no such
-    /// column. Work and content are bounded by the size of the file.
+    /// Scans all rows of a table and returns the values of the given columns: `None` for a missing column. Work and
+    /// content are bounded by the size of the file.
     pub(crate) fn scan<const N: usize>(
         &self,
         table: Table,
@@ -164,7 +164,7 @@ impl RowReader {
             return scan;
         }
         if let Err(what) = self.scan_rows(table, form, wanted, "ASC", None, &mut scan.rows) {
-            // Rows behind a damaged place are found from the other end.
+            // Rows after a damaged page are found by a scan in reverse order.
             let mut behind = Vec::new();
             let last = scan.rows.last().map_or(i64::MIN, |(number, _)| *number);
             let _ = self.scan_rows(table, form, wanted, "DESC", Some(last), &mut behind);
@@ -219,8 +219,8 @@ impl RowReader {
                     content += u64::try_from(size).unwrap_or(0);
                 }
             }
-            // A row takes a few bytes of the file, and its content is in it once. Small numbers take less room than
-            // the eight bytes that they count here.
+            // A row takes a few bytes of the file and holds its content once. Small numbers take less space than the
+            // eight bytes counted here.
             let most = self.bytes.saturating_mul(8);
             if content > most || found.len() as u64 > self.bytes {
                 return Err("it holds more than fits into the file".to_owned());
@@ -239,7 +239,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads one row: each column with its value.
+    /// Reads all columns of a row.
     pub(crate) fn row<T>(
         &self,
         table: Table,
@@ -277,18 +277,18 @@ fn one_row<T>(
     Ok(read(&RowValues(values)))
 }
 
-/// The columns of a row with their values.
+/// The columns of a row and their values.
 pub(crate) struct RowValues<'r>(pub(crate) Vec<(&'r str, ValueRef<'r>)>);
 
 impl<'r> RowValues<'r> {
-    /// The value of a column; nothing if there is no such column, or nothing in it.
+    /// The value of a column; `None` if the column is missing or null.
     pub(crate) fn get(&self, column: &str) -> Option<ValueRef<'r>> {
         let (_, value) = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(column))?;
         (*value != ValueRef::Null).then_some(*value)
     }
 }
 
-/// Whether a statement may do that.
+/// Whether a statement may perform an action: only reads of our tables are allowed.
 fn permit(context: AuthContext<'_>) -> Authorization {
     let is_ours = |name: &str| Table::ALL.iter().any(|table| table.name().eq_ignore_ascii_case(name));
     let allowed = match context.action {
@@ -315,7 +315,7 @@ fn message(error: &rusqlite::Error) -> String {
     }
 }
 
-/// A name in a statement, whatever is in it.
+/// A quoted SQL identifier.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,4 +1,4 @@
-//! The tree of small files in which OpenCode kept sessions before it had a database:
+//! The tree of small files in which OpenCode stored sessions before it had a database:
 //! `session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,27 +11,27 @@ use interlingua::tape::{Kind, Limits, TapeBuf};
 use super::document::{Members, PieceReader, compact, member, text, with_ids};
 use crate::ArchiveError;
 
-/// Whether a folder is such a tree.
+/// Whether a folder is a storage tree of OpenCode.
 pub(crate) fn is_tree(path: &Path) -> bool {
     path.join("session").is_dir() && path.join("message").is_dir()
 }
 
-/// The id of the document of parts that name no session.
+/// The id of the document for parts that name no session.
 const NO_SESSION: &str = "rows-without-session";
 
 /// A session of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeSession {
     pub(crate) id: String,
-    /// Its own file. A session whose file is missing is one, too.
+    /// The session's own file, or `None` if it is missing.
     file: Option<PathBuf>,
-    /// Another file of the same id came first, and has the messages.
+    /// An earlier file with the same id gets the messages.
     is_second: bool,
-    /// Messages that have parts and no file.
+    /// Messages with parts but without a file.
     lost_messages: Vec<String>,
 }
 
-/// The sessions, in the order in which they began.
+/// The sessions, ordered by their start.
 pub(crate) fn sessions(root: &Path) -> Result<Vec<TreeSession>, ArchiveError> {
     let new =
         |id: &str, file| TreeSession { id: id.to_owned(), file, is_second: false, lost_messages: Vec::new() };
@@ -72,7 +72,7 @@ pub(crate) fn sessions(root: &Path) -> Result<Vec<TreeSession>, ArchiveError> {
     Ok(sessions)
 }
 
-/// Messages that have parts and are not known.
+/// Messages with parts that are not among the known messages.
 fn lost_messages(root: &Path, known: &BTreeSet<String>) -> Result<Vec<String>, ArchiveError> {
     let folder = root.join("part");
     if !folder.is_dir() {
@@ -83,7 +83,7 @@ fn lost_messages(root: &Path, known: &BTreeSet<String>) -> Result<Vec<String>, A
     Ok(names.filter(|name| !known.contains(name)).collect())
 }
 
-/// The session that the parts of a message name.
+/// The session named by the parts of a message.
 fn session_of_parts(root: &Path, message: &str) -> Result<Option<String>, ArchiveError> {
     for file in entries(&root.join("part").join(message))?.into_iter().filter(|file| is_json(file)) {
         let (json, _) = read_text(&file)?;
@@ -135,7 +135,7 @@ pub(crate) fn read(root: &Path, session: &TreeSession) -> Result<impl io::Read +
     }))
 }
 
-/// The members of a session, in the order in which the database gives them.
+/// The members of a session, in the order of the database.
 const ORDER: [&str; 18] = [
     "id",
     "slug",
@@ -199,7 +199,7 @@ fn write_head(root: &Path, file: Option<&Path>, id: &str, out: &mut String) -> R
     Ok(())
 }
 
-/// Where a session is shared, without the secret that lets one change what is shared.
+/// Writes where a session is shared, without the secret that permits changes to the shared copy.
 fn put_share(share: interlingua::tape::Val<'_>, out: &mut String) {
     out.push('{');
     let mut first = true;
@@ -284,7 +284,7 @@ fn put_lost_parts(
     Ok(())
 }
 
-/// Adds a list that has a file of its own, if there is one with anything in it.
+/// Adds a list from a separate file, if the file exists and the list is not empty.
 fn put_list(name: &str, file: &Path, out: &mut String) -> Result<(), ArchiveError> {
     if !file.is_file() {
         return Ok(());
@@ -302,7 +302,7 @@ fn put_list(name: &str, file: &Path, out: &mut String) -> Result<(), ArchiveErro
     Ok(())
 }
 
-/// When a session or message was made, for their order; 0 if nobody can tell.
+/// The creation time of a session or message, as a sort key; 0 if it is unknown.
 fn created(json: &str) -> u64 {
     let mut buffer = TapeBuf::default();
     let Ok(tape) = buffer.parse(json, &Limits::default()) else { return 0 };
@@ -310,7 +310,7 @@ fn created(json: &str) -> u64 {
     time.and_then(|created| created.u64()).unwrap_or(0)
 }
 
-/// What lies in a folder, sorted by name. Links are not followed.
+/// The entries of a folder, sorted by name. Links are not followed.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let failed = |error| ArchiveError::Io(folder.to_owned(), error);
     let mut paths = Vec::new();
@@ -324,7 +324,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     Ok(paths)
 }
 
-/// The text of a file, and its bytes if they are no UTF-8.
+/// The text of a file, and its bytes if they are invalid UTF-8.
 fn read_text(file: &Path) -> Result<(String, Members), ArchiveError> {
     let bytes = fs::read(file).map_err(|error| ArchiveError::Io(file.to_owned(), error))?;
     let mut others = Members::default();
@@ -340,7 +340,7 @@ fn stem(path: &Path) -> Option<String> {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
 }
 
-/// Whether an id can be the name of a file, and leads nowhere else.
+/// Whether an id is a plain file name that does not lead to another folder.
 fn is_name(id: &str) -> bool {
     !id.is_empty() && !id.contains(['/', '\\']) && id != "." && id != ".."
 }
