@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{DIALECTS, Dialect, Plane, RoleSpec};
 use interlingua::ledger::Reason;
-use interlingua::model::{Field, Says, SaysTable};
+use interlingua::model::{Field, Support, SupportTable};
 
 use crate::{TaskResult, root};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     for dialect in DIALECTS.iter().filter(|dialect| dialect.roles.iter().any(|spec| spec.write.is_some())) {
         let folder = Path::new("crates/interlingua/src/dialects").join(dialect.folder());
         let path = folder.join("README.md");
-        let text = insert(&read(&path)?, "says", &says(dialect))?;
+        let text = insert(&read(&path)?, "says", &support(dialect))?;
         wanted.push((path, text));
     }
     for (path, text) in &wanted {
@@ -100,38 +100,43 @@ fn matrix() -> String {
 }
 
 /// The support tables of a dialect, one for all roles that share it.
-fn says(dialect: &Dialect) -> String {
-    let mut tables: Vec<(Vec<&str>, SaysTable)> = Vec::new();
+fn support(dialect: &Dialect) -> String {
+    let mut tables: Vec<(Vec<&str>, SupportTable)> = Vec::new();
     for spec in dialect.roles {
         let Some(write) = &spec.write else { continue };
-        let same = |says: SaysTable| Field::ALL.iter().all(|field| says(*field) == (write.says)(*field));
-        match tables.iter_mut().find(|(_, says)| same(*says)) {
+        let same =
+            |support: SupportTable| Field::ALL.iter().all(|field| support(*field) == (write.support)(*field));
+        match tables.iter_mut().find(|(_, support)| same(*support)) {
             Some((roles, _)) => roles.push(spec.role.word()),
-            None => tables.push((vec![spec.role.word()], write.says)),
+            None => tables.push((vec![spec.role.word()], write.support)),
         }
     }
     let mut text = String::from("Made by `cargo xtask docs` from the writers' own tables.\n");
-    for (roles, says) in &tables {
-        let fields = |wanted: &dyn Fn(Says) -> bool| {
+    for (roles, support) in &tables {
+        let fields = |wanted: &dyn Fn(Support) -> bool| {
             let words =
-                Field::ALL.iter().filter(|field| **field != Field::Structure && wanted(says(**field)));
+                Field::ALL.iter().filter(|field| **field != Field::Structure && wanted(support(**field)));
             words.map(|field| format!("`{}`", field.word())).collect::<Vec<_>>().join(", ")
         };
-        let _ =
-            write!(text, "\n**A {} says** {}.\n", roles.join(" or "), fields(&|says| says == Says::Exactly));
+        let _ = write!(
+            text,
+            "\n**A {} says** {}.\n",
+            roles.join(" or "),
+            fields(&|support| support == Support::Exactly)
+        );
         let mut rows = String::new();
         for field in Field::ALL {
-            let _ = match says(*field) {
-                Says::Emulated(how) => writeln!(rows, "| `{}` | emulated | {how} |", field.word()),
-                Says::Less(what) => writeln!(rows, "| `{}` | less | {what} |", field.word()),
-                Says::Exactly | Says::No(_) => Ok(()),
+            let _ = match support(*field) {
+                Support::Emulated(how) => writeln!(rows, "| `{}` | emulated | {how} |", field.word()),
+                Support::Less(what) => writeln!(rows, "| `{}` | less | {what} |", field.word()),
+                Support::Exactly | Support::No(_) => Ok(()),
             };
         }
         if !rows.is_empty() {
             let _ = write!(text, "\n| field | says | how, or what of it is lost |\n|---|---|---|\n{rows}");
         }
         for reason in Reason::ALL {
-            let fields = fields(&|says| says == Says::No(reason));
+            let fields = fields(&|support| support == Support::No(reason));
             if !fields.is_empty() {
                 let _ = write!(text, "\nLost (`{}`): {fields}.\n", reason.word());
             }

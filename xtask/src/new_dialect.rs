@@ -22,7 +22,7 @@ const LOG: &[(&str, &str)] = &[
     ("mod.rs", include_str!("../templates/log/mod.rs.in")),
     ("read.rs", include_str!("../templates/log/read.rs.in")),
     ("write.rs", include_str!("../templates/log/write.rs.in")),
-    ("says.rs", include_str!("../templates/log/says.rs.in")),
+    ("support.rs", include_str!("../templates/log/support.rs.in")),
     ("README.md", include_str!("../templates/log/README.md.in")),
     ("fixtures/README.md", include_str!("../templates/log/fixtures/README.md.in")),
     ("fixtures/sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
@@ -141,7 +141,10 @@ fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
         fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     }
     // The width of the table depends on the names in it.
-    run_command(&mut command("rustfmt", [OsStr::new("--edition=2024"), folder.join("says.rs").as_os_str()]))
+    run_command(&mut command(
+        "rustfmt",
+        [OsStr::new("--edition=2024"), folder.join("support.rs").as_os_str()],
+    ))
 }
 
 /// A pattern for the session fields, which every log restores with its lines.

@@ -19,7 +19,7 @@ use interlingua::error::{Error, Window};
 use interlingua::json::Output;
 use interlingua::ledger::{Leftover, Report};
 use interlingua::model::{Event, ItemKind};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use interlingua::sniff;
 use interlingua::tape::Limits;
 
@@ -369,7 +369,7 @@ impl Compare<'_> {
 struct Watch(Arc<Mutex<Items>>);
 
 impl Writer for Watch {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let Event::ItemStarted(head) = event else { return };
         let mut items = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &head.kind {
@@ -387,11 +387,11 @@ impl Writer for Watch {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 /// An output that drops all bytes.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::json::Str;
-use interlingua::model::{Field, Group, Says};
+use interlingua::model::{Field, Group, Support};
 use interlingua::wire::backends::{Backend, Capabilities, RuleValue};
 use interlingua_report::json::document;
 use interlingua_report::{render, why};
@@ -89,25 +89,25 @@ fn model_apis() -> Vec<&'static Dialect> {
 }
 
 /// The support for a field in a role of a dialect, if the dialect writes that role.
-fn says(dialect: &Dialect, role: Role, field: Field) -> Option<Says> {
-    Some((dialect.role(role)?.write.as_ref()?.says)(field))
+fn support(dialect: &Dialect, role: Role, field: Field) -> Option<Support> {
+    Some((dialect.role(role)?.write.as_ref()?.support)(field))
 }
 
-fn word(says: Says) -> &'static str {
-    match says {
-        Says::Exactly => "exact",
-        Says::Emulated(_) => "emulated",
-        Says::Less(_) => "lossy",
-        Says::No(_) => "none",
+fn word(support: Support) -> &'static str {
+    match support {
+        Support::Exactly => "exact",
+        Support::Emulated(_) => "emulated",
+        Support::Less(_) => "lossy",
+        Support::No(_) => "none",
     }
 }
 
 /// How the field is supported, or why it is not.
-fn detail(says: Says, format: TableFormat) -> String {
-    match says {
-        Says::Exactly => String::new(),
-        Says::Emulated(how) | Says::Less(how) => how.to_owned(),
-        Says::No(reason) => match format {
+fn detail(support: Support, format: TableFormat) -> String {
+    match support {
+        Support::Exactly => String::new(),
+        Support::Emulated(how) | Support::Less(how) => how.to_owned(),
+        Support::No(reason) => match format {
             // JSON output holds the code of the reason, for programs to compare.
             TableFormat::Json => reason.word().to_owned(),
             TableFormat::Text | TableFormat::Markdown => why(reason).to_owned(),
@@ -121,11 +121,12 @@ fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
     let mut rows = Vec::new();
     for role in [Role::Request, Role::Response, Role::Log, Role::Live, Role::Input] {
         for field in fields() {
-            let all: Vec<Option<Says>> = dialects.iter().map(|dialect| says(dialect, role, field)).collect();
-            if all.iter().flatten().all(|says| matches!(says, Says::No(_))) {
+            let all: Vec<Option<Support>> =
+                dialects.iter().map(|dialect| support(dialect, role, field)).collect();
+            if all.iter().flatten().all(|support| matches!(support, Support::No(_))) {
                 continue;
             }
-            let cells = all.into_iter().map(|says| says.map_or("", word).to_owned());
+            let cells = all.into_iter().map(|support| support.map_or("", word).to_owned());
             rows.push([field.word().to_owned(), role.word().to_owned()].into_iter().chain(cells).collect());
         }
     }
@@ -140,7 +141,7 @@ fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) ->
     for role in readable.map(|spec| spec.role).filter(|role| is_compared(*role)) {
         for field in fields() {
             let Some(carried) = from.carries(role, to, field) else { continue };
-            let is_listed = from.name != to.name && role.is_session() || carried != Says::Exactly;
+            let is_listed = from.name != to.name && role.is_session() || carried != Support::Exactly;
             if is_listed {
                 rows.push(vec![
                     field.word().to_owned(),

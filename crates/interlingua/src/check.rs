@@ -38,7 +38,7 @@ use crate::log::{Answered, CallPairs, OutlineWriter, id_key};
 use crate::model::{
     Author, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, Notice, ToolCall, ToolResult,
 };
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Writer, WriterOutput};
 
 /// Checks the events that pass through; the findings are in the report.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub struct CheckWriter {
 type Ids = HashSet<u128, BuildHasherDefault<Identity>>;
 
 impl Writer for CheckWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.outline.observe(event);
         if let Event::SessionStarted(_) = event {
             self.pairs = CallPairs::default();
@@ -80,7 +80,7 @@ impl Writer for CheckWriter {
     }
 
     /// A check has no target, so all leftovers count as kept.
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
@@ -91,7 +91,7 @@ impl Writer for CheckWriter {
         }
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         let outline = self.outline.settle();
         for (code, count, of) in
             [(Code::ParentCircle, outline.circles(), ""), (Code::Abandoned, outline.left_out(), " items")]

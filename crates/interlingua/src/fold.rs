@@ -29,7 +29,7 @@ use crate::model::{
     Args, Author, Circumstances, Compaction, Delta, Event, Failure, ItemHead, ItemId, ItemKind, ItemTail,
     ModelInfo, Part, Permission, Question, Request, Rewind, Session, SessionEnd, Status, Turn, Usage,
 };
-use crate::pipe::{Pipe, Target, Writer};
+use crate::pipe::{Pipe, Writer, WriterOutput};
 
 /// A conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -254,31 +254,31 @@ impl Fold {
 }
 
 impl Writer for Fold {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         Fold::event(self, event);
     }
 
     /// A transcript has no place for values outside the model; the caller still has the source.
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 /// A fold shared between the pipe, which writes to it, and its creator.
 struct Shared(Arc<Mutex<Fold>>);
 
 impl Writer for Shared {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn find<'i>(items: &'i mut [Item], path: &[usize]) -> Option<&'i mut Item> {

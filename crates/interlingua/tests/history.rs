@@ -14,7 +14,7 @@ use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::{Leftover, Report};
 use interlingua::log::OutlineReader;
 use interlingua::model::{Event, ItemKind};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{Law, Way, fixtures};
@@ -73,7 +73,7 @@ enum Step {
 struct Gather(Arc<Mutex<Told>>);
 
 impl Writer for Gather {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let told = &mut *self.0.lock().expect("no panic while held");
         let id = |id: &Option<interlingua::json::Str<'_>>| id.as_ref().map(|id| id.decode().into_owned());
         match event {
@@ -102,11 +102,11 @@ impl Writer for Gather {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn read(from: Way, bytes: &[u8]) -> Told {

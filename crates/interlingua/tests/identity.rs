@@ -9,7 +9,7 @@ use interlingua::dialects::{Dialect, Options, Plane, Role};
 use interlingua::json::Str;
 use interlingua::ledger::{Leftover, Reason};
 use interlingua::model::{Author, Event, ItemId, ItemKind, Part};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use serde_json::Value;
 
 mod support;
@@ -133,7 +133,7 @@ struct Told {
 struct Listener(Arc<Mutex<Told>>);
 
 impl Writer for Listener {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let mut told = self.0.lock().expect("no panic while held");
         match event {
             Event::ItemStarted(head) => {
@@ -160,9 +160,9 @@ impl Writer for Listener {
         }
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn told(way: Way, bytes: &[u8]) -> Told {

@@ -12,9 +12,9 @@ use interlingua::ledger::{Leftover, Report};
 use interlingua::log::{GatheredItem, LogBuilder, LogForm, LogRules, LogWriter, NativeObject, NativeValue};
 use interlingua::model::{
     Author, CallKind, Event, Field, ItemHead, ItemKind, ItemTail, Notice, Origin, Part, Session,
-    says_everything,
+    supports_everything,
 };
-use interlingua::pipe::{Doc, Events, Pipe, Reader, Target, Writer};
+use interlingua::pipe::{Doc, EventSink, Pipe, Reader, Writer, WriterOutput};
 use interlingua::tape::{Limits, Val};
 use serde_json::Value;
 
@@ -34,13 +34,13 @@ fn convert(from: (&Dialect, Role), to: (&Dialect, Role), bytes: &[u8]) -> (Strin
 struct Listener(Arc<Mutex<Vec<Event<'static>>>>);
 
 impl Writer for Listener {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         self.0.lock().expect("no panic while held").push(event.clone().into_owned());
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn events(dialect: &str, log: &str) -> Vec<Event<'static>> {
@@ -121,7 +121,7 @@ fn text_of(item: GatheredItem<'_>) -> Option<&Str<'static>> {
 struct ThreadReader;
 
 impl Reader for ThreadReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         if matches!(doc.kind, FrameKind::Head | FrameKind::Tail) {
             let item = out.head(ItemKind::Notice(Notice { event_type: None }), Author::System);
             let item = out.start(item);
@@ -168,7 +168,7 @@ macro_rules! thread {
                     read: Some(|_| Box::new(ThreadReader)),
                     write: Some(WriteSpec {
                         make: |options| Box::new(LogWriter::new(ThreadForm::<$framing>, options)),
-                        says: says_everything,
+                        support: supports_everything,
                     }),
                 }]
             },

@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use interlingua::dialects::{Dialect, Plane, Role};
 use interlingua::json::Str;
 use interlingua::ledger::Reason;
-use interlingua::model::{Author, Delta, Event, Field, ItemHead, ItemKind, Of, Part, Says, StopClass};
+use interlingua::model::{
+    Author, Delta, Event, Field, ItemHead, ItemKind, ItemKindTag, Part, StopClass, Support,
+};
 use support::books::{Breach, Source};
 use support::canary::{CANARY, canary_law, plant};
 use support::leaves::{LEAF, Words, counting_law, leaf_law, nothing_law};
@@ -32,7 +34,7 @@ impl Mutation for DropsResults {
     const OF: (&'static str, Role) = ("claude-code", Role::Log);
 
     fn edit<'a>(memory: &mut Memory, event: Event<'a>) -> Option<Event<'a>> {
-        (memory.of(&event) != Some(Of::Result)).then_some(event)
+        (memory.of(&event) != Some(ItemKindTag::Result)).then_some(event)
     }
 }
 
@@ -294,8 +296,8 @@ fn a_table_that_claims_to_say_what_is_never_written_is_caught() {
 #[test]
 fn a_table_that_denies_what_is_written_is_caught() {
     let way = mutant_table(named("claude-code", Role::Log), |field| match field {
-        Field::ResultText => Says::No(Reason::NoSlot),
-        other => (write_spec(named("claude-code", Role::Log)).says)(other),
+        Field::ResultText => Support::No(Reason::NoSlot),
+        other => (write_spec(named("claude-code", Role::Log)).support)(other),
     });
     caught("codex", "2026-11/functions.jsonl", way, &[WRITER, CANARY]);
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Fate, Leftover, Reason, Report};
-use interlingua::model::{Event, Field, ItemId, Of};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::model::{Event, Field, ItemId, ItemKindTag};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use serde_json::Value;
 
 /// One input.
@@ -96,8 +96,8 @@ fn convert_in(chunks: &[&[u8]], from: &str, to: &str, options: &Options) -> (Vec
     let target = (target, target.role_for(dialect(from).1).unwrap());
     let writer = target.0.role(target.1).unwrap().write.as_ref().unwrap();
     // The pipe is assembled manually, because between equal dialects it would copy the bytes.
-    let writer = ((writer.make)(options), writer.says);
-    let mut pipe = Pipe::with_writer_that_says(dialect(from), writer, options).unwrap();
+    let writer = ((writer.make)(options), writer.support);
+    let mut pipe = Pipe::with_writer_and_support(dialect(from), writer, options).unwrap();
     for chunk in chunks {
         pipe.push(chunk, &mut out);
     }
@@ -1259,26 +1259,26 @@ fn a_line_that_only_calls_itself_system_is_nobodys() {
 }
 
 /// Collects the fields of the events.
-struct Fields(std::sync::Arc<std::sync::Mutex<BTreeSet<Field>>>, BTreeMap<ItemId, Of>);
+struct Fields(std::sync::Arc<std::sync::Mutex<BTreeSet<Field>>>, BTreeMap<ItemId, ItemKindTag>);
 
 impl Writer for Fields {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let of = match event {
             Event::ItemStarted(head) => {
-                self.1.insert(head.id, Of::item(&head.kind));
-                Of::item(&head.kind)
+                self.1.insert(head.id, ItemKindTag::item(&head.kind));
+                ItemKindTag::item(&head.kind)
             }
-            Event::ItemDelta(delta) => self.1.get(&delta.item).copied().unwrap_or(Of::Message),
-            _ => Of::Message,
+            Event::ItemDelta(delta) => self.1.get(&delta.item).copied().unwrap_or(ItemKindTag::Message),
+            _ => ItemKindTag::Message,
         };
         event.clone().each_field(of, &mut |field, _| _ = self.0.lock().unwrap().insert(field));
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn of_ours(name: &str) -> Vec<u8> {

@@ -98,7 +98,7 @@ pub(super) const COPILOT: &[&str] = &["--output-format", "json"];
 
 /// Longer than the cut, with every kind of escape: shows that our own text is never cut.
 pub(super) const LONG_TEXT: &str = "I look at the notes and at the state of the repository at once.\n\n\
-    | file | why |\n|---|---|\n| `notes.txt` | it says \"hello\" \\ «grüß dich» \u{1f980} |\n| `src/` | \
+    | file | why |\n|---|---|\n| `notes.txt` | it support \"hello\" \\ «grüß dich» \u{1f980} |\n| `src/` | \
     may not exist; a tab\there and a slash / there |\n\nThen I try one command that must fail.";
 
 pub(super) const CASES: &[Case] = &[

@@ -132,7 +132,7 @@ fn a_dialect_with_another_ones_writer_does_not_give_files_back() {
     let claude = named("claude-code");
     let [RoleSpec { role, framing, read, .. }] = claude.roles else { panic!("one role") };
     let codex = named("codex").role(Role::Log).and_then(|spec| spec.write.as_ref()).expect("it writes");
-    let write = Some(WriteSpec { make: codex.make, says: codex.says });
+    let write = Some(WriteSpec { make: codex.make, support: codex.support });
     let roles = Box::leak(Box::new([RoleSpec { role: *role, framing: *framing, read: *read, write }]));
     let mixed: &Dialect = Box::leak(Box::new(Dialect { roles, ..*claude }));
     let folder = Folder::new("different").with("a.jsonl", LINE);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use interlingua::dialects::{Dialect, Role};
 use interlingua::ledger::{LossPolicy, PolicyError};
-use interlingua::model::{Field, Says};
+use interlingua::model::{Field, Support};
 use interlingua::sniff::{self, Detection};
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
 
@@ -77,12 +77,12 @@ impl Fidelity {
     }
 
     /// The fidelity that corresponds to an entry in a target's support table.
-    pub const fn of(says: Says) -> Self {
-        match says {
-            Says::Exactly => Fidelity::Exact,
-            Says::Emulated(_) => Fidelity::Emulated,
-            Says::Less(_) => Fidelity::Lossy,
-            Says::No(_) => Fidelity::None,
+    pub const fn of(support: Support) -> Self {
+        match support {
+            Support::Exactly => Fidelity::Exact,
+            Support::Emulated(_) => Fidelity::Emulated,
+            Support::Less(_) => Fidelity::Lossy,
+            Support::No(_) => Fidelity::None,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use interlingua::dialects::{Options, Role, that_say};
+use interlingua::dialects::{Options, Role, that_support};
 use interlingua::error::{Problem, StableCode};
 use interlingua::ledger::{Report, Row};
-use interlingua::model::{Field, Says};
+use interlingua::model::{Field, Support};
 use interlingua::pipe::{CallOutcome, Exchange};
 use interlingua::wire::backends::Backend;
 
@@ -81,7 +81,7 @@ impl Refusal {
 /// The dialects that support a field in a request, with backends and models where only some of them do.
 fn elsewhere(field: Field) -> Vec<String> {
     let mut all = Vec::new();
-    for dialect in that_say(field, Role::Request)
+    for dialect in that_support(field, Role::Request)
         .filter(|dialect| dialect.role(Role::Request).is_some_and(|spec| spec.read.is_some()))
     {
         let takes = |backend: &&&Backend| backend.dialect == dialect.name && backend.takes.takes(field);
@@ -153,10 +153,10 @@ impl WorkOrder {
     fn negotiate(&self) -> Result<(), Box<Refusal>> {
         let write = self.backend.role(Role::Request).and_then(|spec| spec.write.as_ref());
         for requirement in &self.requirements {
-            let says = write.map_or(Says::Exactly, |write| (write.says)(requirement.feature));
+            let support = write.map_or(Support::Exactly, |write| (write.support)(requirement.feature));
             // Between equal dialects every byte is kept.
             let has =
-                if self.client.name == self.backend.name { Fidelity::Exact } else { Fidelity::of(says) };
+                if self.client.name == self.backend.name { Fidelity::Exact } else { Fidelity::of(support) };
             if has < requirement.minimum {
                 return Err(Box::new(Refusal {
                     code: StableCode::CapabilityUnsupported,

@@ -11,7 +11,7 @@ use interlingua::model::{
     Author, Decision, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Origin, Part, Permission,
     Session, Status, Tally, Time, ToolCall, ToolResult, Turn, Usage, time,
 };
-use interlingua::pipe::{Target, Writer};
+use interlingua::pipe::{Writer, WriterOutput};
 use sha2::{Digest as _, Sha256};
 
 use super::sums::{
@@ -420,7 +420,7 @@ impl StatsWriter {
 }
 
 impl Writer for StatsWriter {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         match event {
             Event::SessionStarted(session) => {
                 self.end_session();
@@ -452,11 +452,11 @@ impl Writer for StatsWriter {
     }
 
     /// This writer has no output, so leftovers are not lost.
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {
         self.end_session();
         let mut counted = std::mem::take(&mut self.counted);
         counted.responses = std::mem::take(&mut self.tally.responses);

@@ -10,7 +10,7 @@ use interlingua::model::{
     Args, Compaction, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question, Rewind,
     Session, StopClass, ToolCall, ToolResult, Turn, Usage,
 };
-use interlingua::pipe::{Target, Writer};
+use interlingua::pipe::{Writer, WriterOutput};
 
 use super::{
     Damage, EntryBody, Moment, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolArgs,
@@ -29,11 +29,11 @@ impl StoryWriter {
 }
 
 impl Writer for StoryWriter {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         if let LeftoverBody::Unparsed { bytes, why, more: _ } = leftover.body {
             let frame = out.ledger.place(None, None).frame;
             self.0.lock().unwrap_or_else(PoisonError::into_inner).unparsed(bytes, why, frame);
@@ -42,7 +42,7 @@ impl Writer for StoryWriter {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::framing::Framing;
 use crate::log::Outline;
-use crate::model::{Field, Says, SaysTable, Usage};
+use crate::model::{Field, Support, SupportTable, Usage};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
@@ -45,12 +45,12 @@ pub static DIALECTS: &[&Dialect] = &[
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.
-pub fn that_say(field: Field, role: Role) -> impl Iterator<Item = &'static Dialect> {
-    let says = move |dialect: &&&'static Dialect| {
+pub fn that_support(field: Field, role: Role) -> impl Iterator<Item = &'static Dialect> {
+    let support = move |dialect: &&&'static Dialect| {
         let write = dialect.role(role).and_then(|spec| spec.write.as_ref());
-        write.is_some_and(|write| !matches!((write.says)(field), Says::No(_)))
+        write.is_some_and(|write| !matches!((write.support)(field), Support::No(_)))
     };
-    DIALECTS.iter().filter(says).copied()
+    DIALECTS.iter().filter(support).copied()
 }
 
 /// One format of agent logs, agent output or model API traffic.
@@ -107,17 +107,17 @@ impl Dialect {
 
     /// How much of a field reaches another dialect from sources of this dialect in this role. `None` if the sources
     /// have no such field, or if the other dialect has no matching role.
-    pub fn carries(&self, role: Role, to: &Dialect, field: Field) -> Option<Says> {
-        let says = |dialect: &Dialect, role| Some((dialect.role(role)?.write.as_ref()?.says)(field));
+    pub fn carries(&self, role: Role, to: &Dialect, field: Field) -> Option<Support> {
+        let support = |dialect: &Dialect, role| Some((dialect.role(role)?.write.as_ref()?.support)(field));
         // A form that is only read may hold any value.
-        let is_held = says(self, role).is_none_or(|own| !matches!(own, Says::No(_)));
+        let is_held = support(self, role).is_none_or(|own| !matches!(own, Support::No(_)));
         if !is_held && !self.reads_more.contains(&field) {
             return None;
         }
         let target = to.role_for(role)?;
         // Bytes of the same dialect and role are copied.
         let is_copied = self.name == to.name && role == target;
-        says(to, target).map(|says| if is_copied { Says::Exactly } else { says })
+        support(to, target).map(|support| if is_copied { Support::Exactly } else { support })
     }
 
     /// The specification of this role.
@@ -144,7 +144,7 @@ pub struct WriteSpec {
     /// Makes a writer for a new output.
     pub make: fn(&Options) -> Box<dyn Writer>,
     /// The fields the target supports.
-    pub says: SaysTable,
+    pub support: SupportTable,
 }
 
 /// One role of a dialect.

@@ -19,7 +19,7 @@ pub struct EventsOrArrayFramer {
 enum StreamForm {
     /// Only whitespace so far.
     Unknown,
-    Events,
+    EventSink,
     /// In the array.
     Array,
     /// After the closing bracket of the array.
@@ -77,7 +77,7 @@ impl Framer for EventsOrArrayFramer {
         // Events may begin with a byte order mark, which does not belong to them.
         let (kept, mut bytes) = self.mark.skip(bytes, &mut |_| self.has_mark = true);
         if !kept.is_empty() {
-            self.form = StreamForm::Events;
+            self.form = StreamForm::EventSink;
             self.events.push(kept, each);
         }
         while !bytes.is_empty() {
@@ -93,10 +93,10 @@ impl Framer for EventsOrArrayFramer {
                             }
                             bytes = bytes.get(space + 1..).unwrap_or_default();
                         }
-                        Some(_) => self.form = StreamForm::Events,
+                        Some(_) => self.form = StreamForm::EventSink,
                     }
                 }
-                StreamForm::Events => return self.events.push(bytes, each),
+                StreamForm::EventSink => return self.events.push(bytes, each),
                 StreamForm::Array => {
                     let done = self.inside(bytes, each);
                     bytes = bytes.get(done..).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Framer for EventsOrArrayFramer {
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         match self.form {
-            StreamForm::Unknown | StreamForm::Events => {
+            StreamForm::Unknown | StreamForm::EventSink => {
                 self.events.push(self.mark.finish(), each);
                 self.events.finish(each);
             }

@@ -191,9 +191,9 @@ impl std::fmt::Debug for Raw<'_> {
 
 /// The last value of a member that is repeated on every line.
 #[derive(Debug, Default)]
-pub struct Latest(String);
+pub struct ChangeDetector(String);
 
-impl Latest {
+impl ChangeDetector {
     /// The value, if it differs from the last value.
     pub fn changed<'t>(&mut self, value: Option<Str<'t>>) -> Option<Str<'t>> {
         let value = value.filter(|value| !same(value.as_escaped().as_bytes(), self.0.as_bytes()))?;

@@ -4,14 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::{ContentCounts, Identity, text_key};
-use crate::model::{Event, Field, Fields, ItemHead, ItemId, ItemKind, Of, OpaqueKind, Part, Says, SaysTable};
+use crate::model::{
+    Event, Field, Fields, ItemHead, ItemId, ItemKind, ItemKindTag, OpaqueKind, Part, Support, SupportTable,
+};
 
 /// The counts so far.
 #[derive(Debug, Default)]
 pub(super) struct ContentCounter {
     pub(super) counts: ContentCounts,
     /// Open messages and reasoning without content so far: a line that only holds calls does not count as a message.
-    silent: HashMap<ItemId, Of, BuildHasherDefault<Identity>>,
+    silent: HashMap<ItemId, ItemKindTag, BuildHasherDefault<Identity>>,
     /// Keys of the names of subagents whose items were left out.
     agents: HashSet<u128>,
 }
@@ -36,11 +38,11 @@ impl ContentCounter {
 
     /// Counts an event passed to the target.
     #[inline]
-    pub(super) fn told(&mut self, event: &Event<'_>, unsaid: &Fields, says: SaysTable) {
+    pub(super) fn told(&mut self, event: &Event<'_>, unsaid: &Fields, support: SupportTable) {
         match event {
             Event::ItemStarted(head) => match head.kind {
                 ItemKind::Message | ItemKind::Reasoning => {
-                    self.silent.insert(head.id, Of::item(&head.kind));
+                    self.silent.insert(head.id, ItemKindTag::item(&head.kind));
                 }
                 ItemKind::ToolCall(_) => self.counts.calls += u64::from(!unsaid.has(Field::CallName)),
                 ItemKind::ToolResult(_) => self.counts.results += u64::from(!unsaid.has(Field::ResultText)),
@@ -48,12 +50,15 @@ impl ContentCounter {
             },
             Event::ItemDelta(delta) if !self.silent.is_empty() => {
                 if let Some(of) = self.silent.get(&delta.item).copied()
-                    && says_something(of, &delta.value, unsaid, says)
+                    && says_something(of, &delta.value, unsaid, support)
                 {
                     self.silent.remove(&delta.item);
                     match of {
-                        Of::Reasoning => self.counts.reasoning += 1,
-                        Of::Message | Of::Call | Of::Result | Of::Notice => self.counts.messages += 1,
+                        ItemKindTag::Reasoning => self.counts.reasoning += 1,
+                        ItemKindTag::Message
+                        | ItemKindTag::Call
+                        | ItemKindTag::Result
+                        | ItemKindTag::Notice => self.counts.messages += 1,
                     }
                 }
             }
@@ -82,7 +87,7 @@ impl ContentCounter {
 }
 
 /// Whether a part has content for people that the target supports.
-fn says_something(of: Of, part: &Part<'_>, unsaid: &Fields, says: SaysTable) -> bool {
+fn says_something(of: ItemKindTag, part: &Part<'_>, unsaid: &Fields, support: SupportTable) -> bool {
     let field = match part {
         Part::Text(text) if text.is_empty() => return false,
         Part::Text(_) => of.text(),
@@ -92,7 +97,7 @@ fn says_something(of: Of, part: &Part<'_>, unsaid: &Fields, says: SaysTable) -> 
         Part::Refusal(_) => Field::Refusal,
         // Encrypted reasoning may only be returned to its issuer, so `Less` does not count as delivered.
         Part::Opaque(opaque) if opaque.kind == OpaqueKind::Encrypted => {
-            return matches!(says(Field::Encrypted), Says::Exactly | Says::Emulated(_));
+            return matches!(support(Field::Encrypted), Support::Exactly | Support::Emulated(_));
         }
         Part::Args(_) | Part::File(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => return false,
     };

@@ -3,7 +3,7 @@
 //! A leaf is a scalar or an empty container. A reader claims leaves for a [`Field`] of the model. When a frame is done,
 //! the pipe passes the unclaimed leaves to the writer as a [`Leftover`], and the writer either keeps them or books them
 //! as lost with a reason. A claimed leaf is *mapped* only if the target supports the field according to the writer's
-//! table ([`crate::model::Says`]), and the writer did not book this value as lost. So every run satisfies the equation
+//! table ([`crate::model::Support`]), and the writer did not book this value as lost. So every run satisfies the equation
 //! `leaves in = mapped + kept + lost`. A [`Report`] lists the kept paths, and the lost paths with their reasons.
 
 mod content;
@@ -16,7 +16,7 @@ mod settle;
 
 use crate::error::{Code, Place, Problem, Severity};
 use crate::framing::{FrameKind, FramePlace, Framing};
-use crate::model::{Event, Field, Fields, ItemHead, ItemId, SaysTable, says_everything};
+use crate::model::{Event, Field, Fields, ItemHead, ItemId, SupportTable, supports_everything};
 use crate::tape::{Tape, Val};
 use content::ContentCounter;
 pub(crate) use digest::{TextDigest, TextKey, text_key};
@@ -35,7 +35,7 @@ pub const HOLE: &str = "\"~\"";
 #[derive(Debug)]
 pub struct Ledger {
     /// The target's support table, and the fields without support.
-    says: SaysTable,
+    support: SupportTable,
     unsaid: Fields,
     /// Fields that the target turned out not to support, beyond its table.
     given_up: Vec<(Field, Reason)>,
@@ -83,16 +83,16 @@ struct CurrentFrame {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self::new(says_everything, Framing::Whole, false)
+        Self::new(supports_everything, Framing::Whole, false)
     }
 }
 
 impl Ledger {
     /// An empty ledger for a source with this framing and a target with this support table.
-    pub fn new(says: SaysTable, framing: Framing, trace: bool) -> Self {
+    pub fn new(support: SupportTable, framing: Framing, trace: bool) -> Self {
         Self {
-            says,
-            unsaid: Fields::unsaid(says),
+            support,
+            unsaid: Fields::unsaid(support),
             given_up: Vec::new(),
             framing,
             frame: FramePlace::default(),
@@ -173,7 +173,7 @@ impl Ledger {
     /// Counts an event passed to the target.
     #[inline]
     pub(crate) fn told(&mut self, event: &Event<'_>) {
-        self.content.told(event, &self.unsaid, self.says);
+        self.content.told(event, &self.unsaid, self.support);
     }
 
     /// A new item number.

@@ -4,7 +4,7 @@
 use super::paths::{Booking, PathNumber};
 use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
 use crate::json::JsonWriter;
-use crate::model::{Field, Says};
+use crate::model::{Field, Support};
 use crate::tape::{Claim, Kind, Val, Visited};
 
 impl<'t> Leftover<'t> {
@@ -185,9 +185,9 @@ impl Ledger {
     /// The reason a claimed value was not written, if any: the writer booked it, or the support table lacks the field.
     #[cold]
     fn unsaid(&self, field: Field, given_up: Option<Reason>) -> Option<Reason> {
-        let of_table = match (self.says)(field) {
-            Says::No(reason) => Some(reason),
-            Says::Exactly | Says::Emulated(_) | Says::Less(_) => {
+        let of_table = match (self.support)(field) {
+            Support::No(reason) => Some(reason),
+            Support::Exactly | Support::Emulated(_) | Support::Less(_) => {
                 self.given_up.iter().find(|(known, _)| *known == field).map(|(_, reason)| *reason)
             }
         };

@@ -5,7 +5,7 @@ use super::gather::GatheredItem;
 use super::values::{NativeObject, NativeValue};
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::model::{Args, CallKind, Field, ItemId, Part, ToolCall};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Limits, TapeBuf, Val};
 use crate::wire::is_object;
 
@@ -112,7 +112,7 @@ pub(crate) struct SpelledArguments {
 
 impl SpelledArguments {
     /// Emits the arguments in the string and claims the string.
-    pub(crate) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+    pub(crate) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut EventSink<'_>) {
         let Some(text) = arguments.str() else {
             // A hole cannot distinguish a value from a string, so the value also stays in the kept frame.
             if !arguments.is_null() {
@@ -129,7 +129,7 @@ impl SpelledArguments {
     }
 
     /// Emits arguments that were joined from several strings.
-    pub(crate) fn read_pieces(&mut self, text: &Str<'_>, item: ItemId, out: &mut Events<'_>) {
+    pub(crate) fn read_pieces(&mut self, text: &Str<'_>, item: ItemId, out: &mut EventSink<'_>) {
         let is_value = self.is_object(text);
         self.say(text, is_value, item, out);
     }
@@ -145,7 +145,7 @@ impl SpelledArguments {
         sound && object && self.tape.parse(&self.plain, &limits).is_ok()
     }
 
-    fn say(&self, text: &Str<'_>, is_value: bool, item: ItemId, out: &mut Events<'_>) {
+    fn say(&self, text: &Str<'_>, is_value: bool, item: ItemId, out: &mut EventSink<'_>) {
         let args = if is_value { Args::Json(Raw::new(&self.plain)) } else { Args::Text(text.reborrow()) };
         out.delta(item, 0, Part::Args(args));
     }

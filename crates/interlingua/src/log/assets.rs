@@ -5,8 +5,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::ledger::Reason;
-use crate::model::{Delta, Event, Field, ItemId, Media, MediaSource, Of, Part};
-use crate::pipe::Target;
+use crate::model::{Delta, Event, Field, ItemId, ItemKindTag, Media, MediaSource, Part};
+use crate::pipe::WriterOutput;
 
 /// The bytes of notices, by name. Bounded: beyond the limit the oldest bytes are dropped, and later parts keep only
 /// the name.
@@ -37,7 +37,7 @@ impl Assets {
     }
 
     /// Consumes an event of the refused notice. Returns whether the event belongs to the notice.
-    pub(super) fn take_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+    pub(super) fn take_refused(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) -> bool {
         let Some((notice, reason)) = self.refused.filter(|(notice, _)| event.item() == Some(*notice)) else {
             return false;
         };
@@ -51,12 +51,12 @@ impl Assets {
             _ => {}
         }
         debug_assert_eq!(event.item(), Some(notice));
-        out.lose_event(Of::Notice, event, reason);
+        out.lose_event(ItemKindTag::Notice, event, reason);
         true
     }
 
     /// Remembers the bytes of a notice.
-    pub(super) fn remember(&mut self, media: &Media<'_>, is_written: bool, out: &mut Target<'_>) {
+    pub(super) fn remember(&mut self, media: &Media<'_>, is_written: bool, out: &mut WriterOutput<'_>) {
         let Some(name) = media.name.as_ref().filter(|_| is_asset(media)) else { return };
         let name = name.as_escaped().to_owned();
         self.bytes += size(media);
@@ -93,7 +93,7 @@ impl Assets {
     }
 
     /// Ends the input: bytes no item referred to are lost.
-    pub(super) fn end(&mut self, out: &mut Target<'_>) {
+    pub(super) fn end(&mut self, out: &mut WriterOutput<'_>) {
         let mut by_name = std::mem::take(&mut self.by_name);
         for name in std::mem::take(&mut self.order) {
             if let Some(asset) = by_name.remove(&name) {
@@ -102,7 +102,7 @@ impl Assets {
         }
     }
 
-    fn forget(&mut self, asset: &Asset, out: &mut Target<'_>) {
+    fn forget(&mut self, asset: &Asset, out: &mut WriterOutput<'_>) {
         self.bytes = self.bytes.saturating_sub(size(&asset.media));
         let Media { media_type, name, source, .. } = &asset.media;
         if asset.is_written {

@@ -11,7 +11,7 @@ use super::values::NativeValue;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Reason, TextDigest};
 use crate::model::{Author, Field, ItemHead, ItemId, ToolCall};
-use crate::pipe::{Remembered, Target};
+use crate::pipe::{Remembered, WriterOutput};
 
 /// The state of the frames built so far.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl BuiltFrames {
         &self,
         head: &ItemHead<'_>,
         around: Option<GatheredItem<'_>>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         if around.is_some() {
             return;
@@ -72,7 +72,7 @@ impl BuiltFrames {
 pub struct LogBuilder<'b, 'o> {
     pub(super) file: &'b mut LogFile,
     pub(super) frames: &'b mut BuiltFrames,
-    pub(super) out: &'b mut Target<'o>,
+    pub(super) out: &'b mut WriterOutput<'o>,
 }
 
 impl std::fmt::Debug for LogBuilder<'_, '_> {

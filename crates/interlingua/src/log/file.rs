@@ -14,7 +14,7 @@ use crate::framing::Framing;
 use crate::json::{JsonBuffer, Raw, Str, is_rfc3339};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{EachField as _, Field, Session, time};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::Val;
 use crate::wire::alias;
 
@@ -108,7 +108,7 @@ impl LogFile {
     }
 
     /// Writes a built frame.
-    pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut Target<'_>) {
+    pub(super) fn write(&mut self, value: &NativeValue<'_>, out: &mut WriterOutput<'_>) {
         self.built += 1;
         self.separate(out);
         out.json.begin_frame("");
@@ -172,7 +172,7 @@ impl LogFile {
     }
 
     /// Starts a session. Most files have a single session.
-    pub(super) fn begin_session(&mut self, out: &mut Target<'_>) {
+    pub(super) fn begin_session(&mut self, out: &mut WriterOutput<'_>) {
         // The event of the first session may follow some of its frames.
         let before = if self.has_session() { self.built + self.restored } else { 0 };
         if self.started.replace(before).is_some() {
@@ -188,7 +188,7 @@ impl LogFile {
     }
 
     /// Stores the facts of a session.
-    pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+    pub(super) fn learn(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
         session.clone().each_field(&mut |field, value| {
             let Some(text) = value.source() else { return };
             let date = (field == Field::SessionStart).then(|| time::utc(&Raw::new(text))).flatten();
@@ -206,7 +206,7 @@ impl LogFile {
         });
     }
 
-    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, out: &mut Target<'_>) {
+    fn learn_fact(&mut self, field: Field, text: &Str<'_>, json: &Raw<'_>, out: &mut WriterOutput<'_>) {
         let in_head = !self.has_frames() && self.rules.session_head.contains(&field);
         let in_next_frame = in_head || self.rules.session.contains(&field);
         let bytes = text.as_escaped().len();
@@ -242,7 +242,7 @@ impl LogFile {
         (before, after): (&str, &str),
         fillings: Fillings<'_>,
         said: &mut Vec<usize>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> usize {
         // The kept frame contains the session facts known when it was written.
         self.facts.pending.clear();
@@ -283,7 +283,7 @@ impl LogFile {
 
     /// Writes a head without its closing brackets, or a tail without its opening brackets: the framer added those
     /// brackets.
-    fn write_cut(&self, is_head: bool, out: &mut Target<'_>) {
+    fn write_cut(&self, is_head: bool, out: &mut WriterOutput<'_>) {
         let (text, path) = (self.cut.bytes(), self.path());
         if text.starts_with(b"[") {
             // The document is the list itself; its closing bracket precedes the tail.
@@ -303,7 +303,7 @@ impl LogFile {
 
     /// Restores bytes of this dialect that were not a document. Any other leftover has no place in these frames, and
     /// neither have damaged bytes of a different dialect.
-    pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         match leftover.body {
             LeftoverBody::Unparsed { bytes, more, .. }
                 if leftover.owner == self.rules.dialect || record::is_record(leftover.owner) =>
@@ -320,7 +320,7 @@ impl LogFile {
     }
 
     /// Ends the file as its framing requires, unless the source ended differently.
-    pub(super) fn finish(&mut self, out: &mut Target<'_>) {
+    pub(super) fn finish(&mut self, out: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.another_agent) > 0 && self.built == 0 && self.restored > 0 {
             out.ledger.lose_late(Field::SessionAgent, Reason::Invalid, 1, 0);
         }
@@ -332,7 +332,7 @@ impl LogFile {
     }
 
     /// Books the session facts that no frame contains as lost.
-    fn lose_pending(&mut self, out: &mut Target<'_>) {
+    fn lose_pending(&mut self, out: &mut WriterOutput<'_>) {
         if self.built > 0 || self.restored == 0 {
             for PendingFact { field, bytes, in_next_frame: _ } in self.facts.pending.drain(..) {
                 out.ledger.lose_late(field, Reason::NoSlot, 1, bytes as u64);
@@ -341,7 +341,7 @@ impl LogFile {
     }
 
     /// Ends a built document.
-    fn end_document(&mut self, out: &mut Target<'_>) {
+    fn end_document(&mut self, out: &mut WriterOutput<'_>) {
         if self.has_head() {
             out.json.frame("]");
             out.json.frame(&"}".repeat(self.path().len()));
@@ -355,7 +355,7 @@ impl LogFile {
     }
 
     /// Writes the head of a document that holds the frames in a list: an object that ends with the list, still open.
-    pub(super) fn write_head(&mut self, head: &NativeValue<'_>, out: &mut Target<'_>) {
+    pub(super) fn write_head(&mut self, head: &NativeValue<'_>, out: &mut WriterOutput<'_>) {
         self.cut.clear();
         head.write(&mut self.cut.hold());
         self.built += 1;
@@ -369,7 +369,7 @@ impl LogFile {
     }
 
     /// Writes the separator that is due before the next frame.
-    fn separate(&self, out: &mut Target<'_>) {
+    fn separate(&self, out: &mut WriterOutput<'_>) {
         match self.end {
             End::Line if self.ends_lines() => _ = out.json.frame("\n"),
             End::Element => _ = out.json.frame(","),

@@ -5,8 +5,8 @@ use super::gather::GatheredItem;
 use super::writer::LogRules;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{Author, EachField as _, Field, ItemHead, ItemKind, Of, Part};
-use crate::pipe::Target;
+use crate::model::{Author, EachField as _, Field, ItemHead, ItemKind, ItemKindTag, Part};
+use crate::pipe::WriterOutput;
 use crate::wire::alias;
 
 /// Fields that only a frame can hold; without a frame they are lost.
@@ -30,7 +30,7 @@ pub(super) fn for_each_text<'g>(item: GatheredItem<'g>, show: &mut dyn FnMut(Fie
         show(Field::ItemTime, time.as_str());
     }
     let of = item.of();
-    for part in item.parts().filter(|_| of != Of::Notice) {
+    for part in item.parts().filter(|_| of != ItemKindTag::Notice) {
         match part {
             Part::Text(text) => show(of.text(), text.as_escaped()),
             Part::Summary(text) => show(Field::ReasoningSummary, text.as_escaped()),
@@ -47,7 +47,7 @@ pub(super) fn lose_of_head(
     rules: &LogRules,
     head: &ItemHead<'_>,
     around: Option<GatheredItem<'_>>,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     match &head.kind {
         ItemKind::Message if head.author == Author::Tool => out.lose(Field::ItemAuthor, Reason::Narrowed),
@@ -98,17 +98,21 @@ pub(super) fn lose_of_head(
 }
 
 /// Whether a frame can hold a part of an item of this kind, and if not, the reason. Media are checked by the dialect.
-pub(super) fn takes_part(of: Of, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
+pub(super) fn takes_part(of: ItemKindTag, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
     match (of, part) {
-        (Of::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuer) => Ok(()),
+        (ItemKindTag::Reasoning, Part::Opaque(opaque)) if opaque.is_of(issuer) => Ok(()),
         (_, Part::Opaque(_)) => Err(Reason::Foreign),
-        (Of::Call, Part::Args(_)) => Ok(()),
+        (ItemKindTag::Call, Part::Args(_)) => Ok(()),
         (
-            Of::Message | Of::Reasoning | Of::Result,
+            ItemKindTag::Message | ItemKindTag::Reasoning | ItemKindTag::Result,
             Part::Text(_) | Part::Summary(_) | Part::Refusal(_) | Part::Json(_),
         ) => Ok(()),
         (
-            Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice,
+            ItemKindTag::Message
+            | ItemKindTag::Reasoning
+            | ItemKindTag::Call
+            | ItemKindTag::Result
+            | ItemKindTag::Notice,
             Part::Text(_)
             | Part::Summary(_)
             | Part::Refusal(_)

@@ -8,7 +8,7 @@ use std::hash::BuildHasherDefault;
 
 use crate::json::{Raw, Str};
 use crate::ledger::Identity;
-use crate::model::{Args, Delta, ItemHead, ItemId, ItemKind, ItemTail, Of, Opaque, Part, Status};
+use crate::model::{Args, Delta, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Opaque, Part, Status};
 
 /// The items that are being gathered: a top-level item and the items within it.
 #[derive(Debug, Default)]
@@ -139,7 +139,8 @@ impl GatheredItems {
 
     /// Removes and returns the parts of reasoning that its issuer has not signed.
     pub fn take_unsigned(&mut self, id: ItemId) -> Vec<Part<'static>> {
-        let is_unsigned = |item: &GatheredItem<'_>| item.of() == Of::Reasoning && item.opaque().is_none();
+        let is_unsigned =
+            |item: &GatheredItem<'_>| item.of() == ItemKindTag::Reasoning && item.opaque().is_none();
         let Some(at) = self.item(id).filter(is_unsigned).map(|item| item.at) else { return Vec::new() };
         let content = self.items.get_mut(at).map(|item| std::mem::take(&mut item.content));
         let part = |content| if let ContentNode::Part(part) = content { Some(part) } else { None };
@@ -224,8 +225,8 @@ impl<'g> GatheredItem<'g> {
     }
 
     /// The kind of the item.
-    pub fn of(self) -> Of {
-        Of::item(&self.head().kind)
+    pub fn of(self) -> ItemKindTag {
+        ItemKindTag::item(&self.head().kind)
     }
 
     /// The id of a call, or of the call a result answers.
@@ -265,7 +266,7 @@ impl<'g> GatheredItem<'g> {
     }
 
     fn add_blocks(self, blocks: &mut Vec<GatheredContent<'g>>) {
-        if self.of() != Of::Message {
+        if self.of() != ItemKindTag::Message {
             return blocks.push(GatheredContent::Item(self));
         }
         for content in self.content() {
@@ -295,9 +296,9 @@ impl<'g> GatheredItem<'g> {
     /// Whether the item is written at all: a message or reasoning without content has no frame.
     pub fn says_anything(self) -> bool {
         match self.of() {
-            Of::Call | Of::Result => true,
-            Of::Notice => false,
-            Of::Message | Of::Reasoning => self.content().any(|content| match content {
+            ItemKindTag::Call | ItemKindTag::Result => true,
+            ItemKindTag::Notice => false,
+            ItemKindTag::Message | ItemKindTag::Reasoning => self.content().any(|content| match content {
                 GatheredContent::Part(_) => true,
                 GatheredContent::Item(item) => item.says_anything(),
             }),

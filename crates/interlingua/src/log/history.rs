@@ -15,10 +15,10 @@ use super::pairs::{Answered, CallPairs, has_no_id, link_key};
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
-    Args, Arrival, Author, CallKind, Compaction, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
-    Of, Origin, Part, Says, SaysTable, Status, ToolCall, ToolResult,
+    Args, Arrival, Author, CallKind, Compaction, Delta, Event, Field, ItemHead, ItemId, ItemKind,
+    ItemKindTag, ItemTail, Origin, Part, Status, Support, SupportTable, ToolCall, ToolResult,
 };
-use crate::pipe::{OpenItems, Target, Writer};
+use crate::pipe::{OpenItems, Writer, WriterOutput};
 
 /// Passes repaired events to the writer of a log.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the log or the source")]
@@ -116,10 +116,10 @@ impl HistoryWriter {
     pub(crate) fn new(
         writer: Box<dyn Writer>,
         dialect: &'static str,
-        says: SaysTable,
+        support: SupportTable,
         outline: Option<Arc<Outline>>,
     ) -> Self {
-        let has = |field| !matches!(says(field), Says::No(_));
+        let has = |field| !matches!(support(field), Support::No(_));
         Self {
             writer,
             dialect,
@@ -164,7 +164,7 @@ impl HistoryWriter {
     }
 
     /// Handles the start of an item.
-    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let is_step = head.within.is_none_or(|around| self.session.open.get(around).is_none());
         if is_step {
             self.before_step(head, out);
@@ -222,7 +222,7 @@ impl HistoryWriter {
     }
 
     /// Whether an earlier item has the same id; the item then loses its id.
-    fn is_known(&mut self, id: &Str<'_>, out: &mut Target<'_>) -> bool {
+    fn is_known(&mut self, id: &Str<'_>, out: &mut WriterOutput<'_>) -> bool {
         let key = key(id);
         let here = (key, out.ledger.frame_number());
         if self.ids.insert(key) {
@@ -241,7 +241,7 @@ impl HistoryWriter {
         &mut self,
         head: &ItemHead<'_>,
         call: &ToolCall<'_>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> Option<Str<'static>> {
         let session = &mut self.session;
         let own = link_key(call.call_id.as_ref(), Some(&call.name));
@@ -280,7 +280,7 @@ impl HistoryWriter {
 
     /// Writes due results before the next step of the conversation. Parallel calls stay together, and so do their
     /// results.
-    fn before_step(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+    fn before_step(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         if head.kind == ItemKind::Message && head.author == Author::User {
             self.session.pairs.prompt();
         }
@@ -298,7 +298,7 @@ impl HistoryWriter {
         }
     }
 
-    fn write_due(&mut self, out: &mut Target<'_>) {
+    fn write_due(&mut self, out: &mut WriterOutput<'_>) {
         (self.session.has_result, self.session.has_orphan) = (false, false);
         while let Some(due) = self.session.due.pop_front() {
             match due {
@@ -313,7 +313,7 @@ impl HistoryWriter {
     }
 
     /// Writes a placeholder result for a call without a result.
-    fn write_missing(&mut self, item: ItemId, out: &mut Target<'_>) {
+    fn write_missing(&mut self, item: ItemId, out: &mut WriterOutput<'_>) {
         let Some(call) = self.session.calls.remove(&item) else { return };
         self.session.pairs.close(call.key, item);
         if !self.has_results {
@@ -330,7 +330,7 @@ impl HistoryWriter {
     }
 
     /// Writes a made-up call for a result without a call in the source. Returns the number of the call.
-    fn make_up_call(&mut self, result: &ItemHead<'static>, out: &mut Target<'_>) -> Option<ItemId> {
+    fn make_up_call(&mut self, result: &ItemHead<'static>, out: &mut WriterOutput<'_>) -> Option<ItemId> {
         let ItemKind::ToolResult(ToolResult { call_id, name }) = &result.kind else { return None };
         let item = self.next_item();
         let own = call_id.as_ref().map_or(0, key);
@@ -365,7 +365,7 @@ impl HistoryWriter {
         head: ItemHead<'static>,
         part: Part<'static>,
         tail: ItemTail<'static>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> bool {
         let (item, writer) = (head.id, &mut self.writer);
         if writer.takes(&head).is_err() {
@@ -380,13 +380,13 @@ impl HistoryWriter {
     }
 
     /// Writes a held result after its call.
-    fn write_held(&mut self, held: HeldResult, out: &mut Target<'_>) {
+    fn write_held(&mut self, held: HeldResult, out: &mut WriterOutput<'_>) {
         let HeldResult { call, mut head, rest } = held;
         let mut out = out.of_earlier_frames();
         let call = call.and_then(|call| Some((call, self.session.calls.remove(&call)?)));
         let Some((item, WrittenCall { key, id, .. })) = call else {
             for event in std::iter::once(Event::ItemStarted(head)).chain(rest) {
-                out.lose_event(Of::Result, &event, Reason::Refused);
+                out.lose_event(ItemKindTag::Result, &event, Reason::Refused);
             }
             return;
         };
@@ -414,7 +414,7 @@ impl HistoryWriter {
     }
 
     /// Adds an event to a held result; returns whether the event belongs to one.
-    fn hold(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+    fn hold(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) -> bool {
         let session = &mut self.session;
         if session.held.is_empty() {
             return false;
@@ -444,7 +444,7 @@ impl HistoryWriter {
     }
 
     /// Writes the summary of a compaction as a message, unless the source has it in a message.
-    fn compacted(&mut self, compaction: &Compaction<'_>, out: &mut Target<'_>) {
+    fn compacted(&mut self, compaction: &Compaction<'_>, out: &mut WriterOutput<'_>) {
         let Some(summary) = &compaction.summary else { return };
         self.compactions += 1;
         let item = summary_item(self.compactions);
@@ -463,7 +463,7 @@ impl HistoryWriter {
         }
     }
 
-    fn end_session(&mut self, out: &mut Target<'_>) {
+    fn end_session(&mut self, out: &mut WriterOutput<'_>) {
         let early = std::mem::take(&mut self.session.early);
         let mut early: Vec<HeldResult> = early.into_values().collect();
         early.sort_unstable_by_key(|held| held.head.id);
@@ -544,11 +544,11 @@ impl Writer for HistoryWriter {
         self.writer.kept_lines_follow(owner);
     }
 
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         self.writer.kept_with_next(owner, out);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if self.restoring {
             if let Event::Compacted(compaction) = event {
                 self.compacted(compaction, out);
@@ -589,7 +589,7 @@ impl Writer for HistoryWriter {
                 }
                 let replaced = self.outline.as_ref().is_some_and(|outline| outline.is_replaced(delta.item));
                 if let (true, Part::Text(_)) = (replaced, &delta.value) {
-                    return out.lose_part(Of::Message, &delta.value, Reason::Abandoned);
+                    return out.lose_part(ItemKindTag::Message, &delta.value, Reason::Abandoned);
                 }
             }
             Event::ItemCompleted(tail) => {
@@ -615,11 +615,11 @@ impl Writer for HistoryWriter {
         self.writer.event(event, out);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.writer.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.end_session(out);
         self.assets.end(out);
         self.writer.finish(out);

@@ -3,7 +3,7 @@
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{Field, Media, MediaSource};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 /// The media a frame can hold.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl MediaRules {
         &self,
         media: &'m Media<'m>,
         from_assistant: bool,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> Result<Media<'m>, Reason> {
         let Media { media_type, source, name, context: _, citable: _, detail: _ } = media;
         let known = media_type.as_ref().map(Str::decode);

@@ -8,7 +8,6 @@
 mod arguments;
 mod assets;
 mod build;
-mod counted;
 mod file;
 mod fill;
 mod frame_fields;
@@ -17,10 +16,11 @@ mod history;
 mod hunks;
 mod identity;
 mod media;
-mod moments;
 mod outline;
 mod pairs;
 mod session;
+mod timestamps;
+mod usage;
 mod values;
 mod words;
 mod writer;
@@ -64,15 +64,15 @@ macro_rules! said_by_no_log {
 pub(crate) use said_by_no_log;
 
 /// Support for messages in logs without system prompts: a system prompt is never written as another author's message.
-pub(crate) const SPOKEN: crate::model::Says = crate::model::Says::Less("system prompts are left out");
+pub(crate) const SPOKEN: crate::model::Support = crate::model::Support::Less("system prompts are left out");
 
 /// The same in a file of a single agent ([`LogRules::one_agent`]).
-pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Says =
-    crate::model::Says::Less("system prompts are left out, and what subagents say");
+pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Support =
+    crate::model::Support::Less("system prompts are left out, and what subagents say");
 
 /// Support for fields that a file of a single agent holds for the main agent only.
-pub(crate) const OF_MAIN_AGENT: crate::model::Says =
-    crate::model::Says::Less("what subagents say and do is left out");
+pub(crate) const OF_MAIN_AGENT: crate::model::Support =
+    crate::model::Support::Less("what subagents say and do is left out");
 
 /// A pattern for the session facts that no built head or line holds: these facts are lost unless kept lines hold them.
 /// The log's own agent is implied by its format.
@@ -95,7 +95,6 @@ pub(crate) use said_by_kept_frames;
 pub use arguments::CallValues;
 pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
 pub use build::{FrameHead, LogBuilder, SessionHead};
-pub(crate) use counted::CountedLine;
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
 pub use gather::{GatheredContent, GatheredItem, GatheredItems};
@@ -103,11 +102,12 @@ pub(crate) use history::{HistoryWriter, MADE_UP_CALL_ID, UNNAMED_RESULT};
 pub(crate) use hunks::hunk_of;
 pub use identity::SessionIds;
 pub use media::MediaRules;
-pub(crate) use moments::{date_of_millis, date_of_seconds, millis_of_date};
 pub use outline::{Outline, OutlineReader};
 pub(crate) use outline::{OutlineWriter, key as id_key};
 pub(crate) use pairs::{Answered, CallPairs, link_key};
-pub use session::SessionNews;
+pub use session::SessionTracker;
+pub(crate) use timestamps::{date_of_millis, date_of_seconds, millis_of_date};
+pub(crate) use usage::CountedLine;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
 pub(crate) use words::words_of_unknown;
 pub use writer::{LogForm, LogRules, LogWriter};

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::json::Str;
 use crate::ledger::{Identity, Leftover, text_key};
 use crate::model::{Author, Event, ItemHead, ItemId, ItemKind, Origin, Part, Rewind};
-use crate::pipe::{Pipe, Target, Writer};
+use crate::pipe::{Pipe, Writer, WriterOutput};
 
 /// The items of a source that belong to its history.
 #[derive(Debug, Default)]
@@ -135,15 +135,15 @@ impl Writer for OutlineWriter {
         self.kept_lines_of(owner);
     }
 
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         self.observe(event);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {
         let outline = self.settle();
         *self.finished.lock().unwrap_or_else(PoisonError::into_inner) = outline;
     }

@@ -2,25 +2,25 @@
 
 use crate::json::{Raw, Str};
 use crate::model::{Event, Session, time};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 
 /// The facts of the session emitted so far. Lines repeat these facts; only changes are emitted.
 #[derive(Debug, Default)]
-pub struct SessionNews {
+pub struct SessionTracker {
     known: Session<'static>,
     has_begun: bool,
     /// The time of the last write to the log, from the session's head.
     updated: Option<Raw<'static>>,
 }
 
-impl SessionNews {
+impl SessionTracker {
     /// The facts emitted so far.
     pub fn known(&self) -> &Session<'static> {
         &self.known
     }
 
     /// Starts a session without facts: a line marks a new session without naming it.
-    pub fn begin(&mut self, agent: &'static str, out: &mut Events<'_>) {
+    pub fn begin(&mut self, agent: &'static str, out: &mut EventSink<'_>) {
         self.has_begun = true;
         let agent = Some(Str::escaped(agent));
         out.event(&Event::SessionStarted(Session { agent, ..Session::default() }));
@@ -37,14 +37,14 @@ impl SessionNews {
     }
 
     /// Ends the session.
-    pub fn end(&mut self, out: &mut Events<'_>) {
+    pub fn end(&mut self, out: &mut EventSink<'_>) {
         if let Some(time) = self.updated.take() {
             out.event_unclaimed(&Event::Clock(time));
         }
     }
 
     /// Emits the new facts in a line of the agent. The first facts start the session.
-    pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut Events<'_>) {
+    pub fn tell(&mut self, agent: &'static str, told: Session<'_>, out: &mut EventSink<'_>) {
         if told.is_old_news(&self.known) {
             return;
         }

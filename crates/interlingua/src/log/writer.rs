@@ -13,10 +13,11 @@ use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Author, CallKind, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Origin, Part, time,
+    Author, CallKind, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Origin, Part,
+    time,
 };
-use crate::pipe::lifecycle::OneByOne;
-use crate::pipe::{Target, Writer};
+use crate::pipe::lifecycle::ItemSerializer;
+use crate::pipe::{Writer, WriterOutput};
 use crate::tape::{TapePlace, Val};
 use crate::wire::backends::NameRule;
 
@@ -70,7 +71,12 @@ pub trait LogForm: Send {
     }
 
     /// Books the fields of an item head that a frame cannot hold, beyond the rules. `around` is the enclosing item.
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut WriterOutput<'_>,
+    ) {
         let _ = (head, around, out);
     }
 }
@@ -178,7 +184,7 @@ pub struct LogWriter<F> {
     first_main: MainAgent,
     /// The source's clock, and whether an item used it.
     now: Option<(Raw<'static>, bool)>,
-    queue: OneByOne,
+    queue: ItemSerializer,
 }
 
 impl<F: LogForm> LogWriter<F> {
@@ -201,11 +207,11 @@ impl<F: LogForm> LogWriter<F> {
             main: first_main.clone(),
             first_main,
             now: None,
-            queue: OneByOne::default(),
+            queue: ItemSerializer::default(),
         }
     }
 
-    fn say(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn say(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::SessionStarted(session) => {
                 self.main = self.first_main.clone();
@@ -263,13 +269,13 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     /// Books the source's clock as lost if no item used it.
-    fn give_up_clock(&mut self, out: &mut Target<'_>) {
+    fn give_up_clock(&mut self, out: &mut WriterOutput<'_>) {
         if let Some((time, false)) = self.now.take() {
             out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
         }
     }
 
-    fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         match self.inner_place(head) {
             InnerPlace::Within => {}
             InnerPlace::InFrame(frame) => {
@@ -346,7 +352,7 @@ impl<F: LogForm> LogWriter<F> {
         let by_assistant = frame.head().author == Author::Assistant;
         // Items moved out of the current frame follow it, together with later items that fit there.
         let last = self.items.apart().last().filter(|last| {
-            last.of() == Of::Message && [last.head().author, head.author] == [Author::Assistant; 2]
+            last.of() == ItemKindTag::Message && [last.head().author, head.author] == [Author::Assistant; 2]
         });
         match head.kind {
             ItemKind::ToolResult(_) if by_assistant || self.items.apart().next().is_some() => {
@@ -356,8 +362,8 @@ impl<F: LogForm> LogWriter<F> {
                 Some(last) => InnerPlace::InFrame(last.frame().1),
                 None => InnerPlace::Apart,
             },
-            _ if around.of() == Of::Message => InnerPlace::Within,
-            _ if frame.of() == Of::Message && frame.head().author == head.author => {
+            _ if around.of() == ItemKindTag::Message => InnerPlace::Within,
+            _ if frame.of() == ItemKindTag::Message && frame.head().author == head.author => {
                 InnerPlace::InFrame(number)
             }
             ItemKind::Message
@@ -369,7 +375,12 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     /// Books the fields of an item head that a frame cannot hold.
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut WriterOutput<'_>,
+    ) {
         lose_of_head(&F::RULES, head, around, out);
         if F::RULES.chained {
             self.frames.lose_of_head(head, around, out);
@@ -391,14 +402,14 @@ impl<F: LogForm> LogWriter<F> {
         })
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
         let Some(item) = self.items.item(delta.item) else { return };
         let (of, value) = (item.of(), &delta.value);
         if self.restoring {
             return self.items.delta(delta);
         }
         let said = match value {
-            Part::Media(media) if of == Of::Message || of == Of::Result => {
+            Part::Media(media) if of == ItemKindTag::Message || of == ItemKindTag::Result => {
                 let from_assistant = item.head().author == Author::Assistant;
                 F::RULES.media.sayable(media, from_assistant, out).map(|media| Some(Part::Media(media)))
             }
@@ -411,11 +422,11 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
         self.items.complete(tail);
         if F::RULES.signed_thoughts && !self.restoring && !self.root_restoring {
             for part in self.items.take_unsigned(tail.id) {
-                out.lose_part(Of::Reasoning, &part, Reason::Refused);
+                out.lose_part(ItemKindTag::Reasoning, &part, Reason::Refused);
             }
         }
         let whole = self.items.framed(tail.id);
@@ -444,7 +455,7 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     /// Restores a frame that was kept for the current item.
-    fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut Target<'_>) {
+    fn restore(&mut self, kept: Val<'_>, space: (&str, &str), out: &mut WriterOutput<'_>) {
         if !self.root_restoring || self.given_back.is_some() {
             self.end_item(out);
         }
@@ -471,7 +482,7 @@ impl<F: LogForm> LogWriter<F> {
         }
         self.restored = self.items.root().is_some();
         let native = native.for_frame(kept.kind());
-        let notice = self.items.root().filter(|item| item.of() == Of::Notice);
+        let notice = self.items.root().filter(|item| item.of() == ItemKindTag::Notice);
         let words = notice.and_then(|item| {
             item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
         });
@@ -487,13 +498,13 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     /// Ends the current session, if any.
-    fn end_session(&mut self, out: &mut Target<'_>) {
+    fn end_session(&mut self, out: &mut WriterOutput<'_>) {
         self.end_item(out);
         self.form.finish(&mut LogBuilder { file: &mut self.file, frames: &mut self.frames, out });
     }
 
     /// Ends the current item: builds its frame, unless kept frames were restored.
-    fn end_item(&mut self, out: &mut Target<'_>) {
+    fn end_item(&mut self, out: &mut WriterOutput<'_>) {
         let Some(item) = self.items.root() else { return };
         if self.given_back.take().is_some() {
             self.restored = false;
@@ -626,13 +637,13 @@ impl<F: LogForm> Writer for LogWriter<F> {
         self.restoring = owner == F::RULES.dialect;
     }
 
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         if owner == F::RULES.dialect {
             out.ledger.frame_restored();
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if self.queue.must_wait(event) {
             return;
         }
@@ -645,7 +656,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         match leftover.body {
             LeftoverBody::Kept { line, space } if leftover.owner == F::RULES.dialect => {
                 self.restore(line, space, out);
@@ -671,7 +682,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
         }
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.end_session(out);
         self.give_up_clock(out);
         self.file.finish(out);

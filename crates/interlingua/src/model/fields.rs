@@ -1,7 +1,7 @@
 //! The name of every value the model can hold, and how well a target supports each.
 //!
 //! The ledger is kept in these names. A reader claims a leaf *for* a field. A writer has one table, an exhaustive
-//! `match` over [`Field`] without a wildcard, with its target's support for each field ([`Says`]). The pipe compares
+//! `match` over [`Field`] without a wildcard, with its target's support for each field ([`Support`]). The pipe compares
 //! the two: a leaf that was claimed for a field without support is booked as lost, even if the writer does not mention
 //! it. So a new field does not compile until every writer's table has a row for it, and the same table is the loss
 //! table in the documents.
@@ -523,7 +523,7 @@ fields! {
 
 /// A target's support for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum Support {
     /// The target has a field for the value.
     Exactly,
     /// The writer expresses the value by a workaround, described by the text.
@@ -535,11 +535,11 @@ pub enum Says {
 }
 
 /// A target's support for each field.
-pub type SaysTable = fn(Field) -> Says;
+pub type SupportTable = fn(Field) -> Support;
 
 /// The table of a target that supports every field, such as a writer that only observes.
-pub const fn says_everything(_: Field) -> Says {
-    Says::Exactly
+pub const fn supports_everything(_: Field) -> Support {
+    Support::Exactly
 }
 
 /// A set of fields.
@@ -551,10 +551,10 @@ impl Fields {
     pub const NONE: Self = Self([false; Field::ALL.len()]);
 
     /// The fields a target does not support.
-    pub fn unsaid(says: SaysTable) -> Self {
+    pub fn unsaid(support: SupportTable) -> Self {
         let mut set = Self::NONE;
         for field in Field::ALL {
-            set.0[*field as usize] = matches!(says(*field), Says::No(_));
+            set.0[*field as usize] = matches!(support(*field), Support::No(_));
         }
         set
     }
@@ -573,7 +573,7 @@ impl Fields {
 
 /// The kind of item a part belongs to; it decides the part's field name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum ItemKindTag {
     /// A message.
     Message,
     /// Reasoning.
@@ -586,42 +586,44 @@ pub enum Of {
     Notice,
 }
 
-impl Of {
+impl ItemKindTag {
     /// The kind of the given item.
     pub const fn item(kind: &ItemKind<'_>) -> Self {
         match kind {
-            ItemKind::Message => Of::Message,
-            ItemKind::Reasoning => Of::Reasoning,
-            ItemKind::ToolCall(_) => Of::Call,
-            ItemKind::ToolResult(_) => Of::Result,
-            ItemKind::Notice(_) => Of::Notice,
+            ItemKind::Message => ItemKindTag::Message,
+            ItemKind::Reasoning => ItemKindTag::Reasoning,
+            ItemKind::ToolCall(_) => ItemKindTag::Call,
+            ItemKind::ToolResult(_) => ItemKindTag::Result,
+            ItemKind::Notice(_) => ItemKindTag::Notice,
         }
     }
 
     /// The field of text in an item of this kind.
     pub const fn text(self) -> Field {
         match self {
-            Of::Message | Of::Call => Field::MessageText,
-            Of::Reasoning => Field::ReasoningText,
-            Of::Result => Field::ResultText,
-            Of::Notice => Field::NoticeText,
+            ItemKindTag::Message | ItemKindTag::Call => Field::MessageText,
+            ItemKindTag::Reasoning => Field::ReasoningText,
+            ItemKindTag::Result => Field::ResultText,
+            ItemKindTag::Notice => Field::NoticeText,
         }
     }
 
     /// The field of media in an item of this kind.
     pub const fn media(self) -> Field {
         match self {
-            Of::Result => Field::ResultMedia,
-            Of::Message | Of::Call | Of::Reasoning | Of::Notice => Field::MessageMedia,
+            ItemKindTag::Result => Field::ResultMedia,
+            ItemKindTag::Message | ItemKindTag::Call | ItemKindTag::Reasoning | ItemKindTag::Notice => {
+                Field::MessageMedia
+            }
         }
     }
 
     /// The field of a JSON value in an item of this kind.
     pub const fn json(self) -> Field {
         match self {
-            Of::Result => Field::ResultJson,
-            Of::Notice => Field::NoticeData,
-            Of::Message | Of::Call | Of::Reasoning => Field::MessageJson,
+            ItemKindTag::Result => Field::ResultJson,
+            ItemKindTag::Notice => Field::NoticeData,
+            ItemKindTag::Message | ItemKindTag::Call | ItemKindTag::Reasoning => Field::MessageJson,
         }
     }
 }

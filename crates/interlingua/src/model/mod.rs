@@ -22,7 +22,7 @@ pub mod time;
 mod turn;
 mod value;
 
-pub use fields::{Field, Fields, Group, Of, Says, SaysTable, says_everything};
+pub use fields::{Field, Fields, Group, ItemKindTag, Support, SupportTable, supports_everything};
 pub(crate) use fields::{
     attempts, caches, citations, failures, listings, media, notices, oversight, results, revisions, session,
     settings, turns, usage,
@@ -120,7 +120,7 @@ impl Event<'_> {
     }
 
     /// Shows every value of the event with its field. `of` is the kind of the item that a delta belongs to.
-    pub fn each_field(&mut self, of: Of, show: &mut Show<'_>) {
+    pub fn each_field(&mut self, of: ItemKindTag, show: &mut Show<'_>) {
         match self {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => session.each_field(show),
             Event::SessionEnded(end) => end.each_field(show),

@@ -2,7 +2,7 @@
 
 use super::macros::{EachField, IntoOwned, Shown, Words, owned, said, said_enum, words};
 use super::neutral::{self, Neutral, Spelling};
-use super::{Field, ItemId, Of, Show, Value};
+use super::{Field, ItemId, ItemKindTag, Show, Value};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::tape::{Kind, Val};
 
@@ -90,7 +90,7 @@ said_enum! {
 
 impl Part<'_> {
     /// Shows every value with its field, as a part of an item of the given kind.
-    pub fn each_field(&mut self, of: Of, show: &mut Show<'_>) {
+    pub fn each_field(&mut self, of: ItemKindTag, show: &mut Show<'_>) {
         match self {
             Part::Text(text) => show(of.text(), text),
             Part::Summary(text) => show(Field::ReasoningSummary, text),

@@ -5,20 +5,22 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use super::lifecycle::{Lifecycle, ReadPlace, Verdict};
-use super::{Target, Writer};
+use super::{Writer, WriterOutput};
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
-use crate::model::{Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status};
+use crate::model::{
+    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Status,
+};
 use crate::tape::{Claim, Limits, Val};
 
 /// The sink readers emit events into.
-pub struct Events<'o> {
+pub struct EventSink<'o> {
     pub(super) writer: &'o mut dyn Writer,
     pub(super) order: &'o mut Order,
-    pub(super) out: Target<'o>,
+    pub(super) out: WriterOutput<'o>,
 }
 
-impl std::fmt::Debug for Events<'_> {
+impl std::fmt::Debug for EventSink<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Events").field("order", &self.order).finish_non_exhaustive()
     }
@@ -29,7 +31,7 @@ impl std::fmt::Debug for Events<'_> {
 pub(super) struct Order {
     pub(super) lifecycle: Lifecycle,
     /// Open items that the target has no place for.
-    refused: HashMap<ItemId, (Of, Reason), BuildHasherDefault<Identity>>,
+    refused: HashMap<ItemId, (ItemKindTag, Reason), BuildHasherDefault<Identity>>,
     /// The last refused items, open or closed: a source may repeat them.
     refused_lately: VecDeque<ItemId>,
     /// The output allowance: bytes of output per byte of input, and the total for the input so far.
@@ -60,12 +62,12 @@ impl Order {
     }
 
     #[inline]
-    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut WriterOutput<'_>) {
         let here = out.place;
         match self.lifecycle.observe_at(event, out.ledger.frame_number(), &mut out.place) {
             Verdict::Pass => self.pass(event, writer, out),
             Verdict::Refuse(how) => {
-                out.lose_event(Of::Message, event, Reason::Invalid);
+                out.lose_event(ItemKindTag::Message, event, Reason::Invalid);
                 problem(Code::Lifecycle, None, how, out.ledger);
             }
         }
@@ -74,7 +76,7 @@ impl Order {
 
     /// Passes an event on, unless it belongs to a refused item.
     #[inline]
-    pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+    pub(super) fn pass(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut WriterOutput<'_>) {
         if self.overgrown || out.json.total() > self.most_output {
             return self.overgrow(event, writer, out);
         }
@@ -93,7 +95,7 @@ impl Order {
     /// Remembers an item that the target has no place for.
     #[cold]
     fn refuse(&mut self, head: &ItemHead<'_>, reason: Reason) {
-        self.refused.insert(head.id, (Of::item(&head.kind), reason));
+        self.refused.insert(head.id, (ItemKindTag::item(&head.kind), reason));
         if self.refused_lately.len() == 64 {
             self.refused_lately.pop_front();
         }
@@ -102,7 +104,7 @@ impl Order {
 
     /// Books an event of a refused item as lost; returns whether the event belongs to a refused item.
     #[cold]
-    fn lose_refused(&mut self, event: &Event<'_>, out: &mut Target<'_>) -> bool {
+    fn lose_refused(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) -> bool {
         let Some(id) = event.item() else { return false };
         let Some(&(of, reason)) = self.refused.get(&id) else { return false };
         if let Event::ItemCompleted(_) = event {
@@ -115,7 +117,7 @@ impl Order {
     /// Books an event as lost because the output exceeds its limit. Only items that were already open are still
     /// closed.
     #[cold]
-    fn overgrow(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut Target<'_>) {
+    fn overgrow(&mut self, event: &Event<'_>, writer: &mut dyn Writer, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.overgrown, true) {
             let how = format!("more than {} times the input; nothing is said from here on", self.growth);
             problem(Code::Overgrown, None, &how, out.ledger);
@@ -128,12 +130,12 @@ impl Order {
         }
         match event {
             Event::ItemCompleted(_) => writer.event(event, out),
-            _ => out.lose_event(Of::Message, event, Reason::Refused),
+            _ => out.lose_event(ItemKindTag::Message, event, Reason::Refused),
         }
     }
 }
 
-impl Events<'_> {
+impl EventSink<'_> {
     /// Emits one event.
     pub fn event(&mut self, event: &Event<'_>) {
         self.order.event(event, self.writer, &mut self.out);
@@ -207,7 +209,7 @@ impl Events<'_> {
         }
     }
 
-    /// Starts an item; create `head` with [`Events::head`].
+    /// Starts an item; create `head` with [`EventSink::head`].
     #[expect(
         clippy::inline_always,
         reason = "a head is made where it is said, not made and then moved there"

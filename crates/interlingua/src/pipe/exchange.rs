@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Buffers, Pipe, Target, Writer};
+use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
 use crate::framing::Framing;
@@ -43,7 +43,7 @@ use crate::json::{JsonBuffer, Output, Raw, Str};
 use crate::ledger::{Identity, Ledger, Leftover, Reason, Report};
 use crate::model::{
     Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind,
-    ItemTail, Part, Request, Says, StopClass, ToolCall, Turn, Usage,
+    ItemTail, Part, Request, StopClass, Support, ToolCall, Turn, Usage,
 };
 use crate::tape::{Limits, TapeBuf};
 use crate::wire::backends::{Backend, Capabilities};
@@ -56,7 +56,7 @@ pub struct Exchange {
     client: &'static Dialect,
     backend: &'static Dialect,
     options: Options,
-    lessons: SharedCell<Lessons>,
+    state: SharedCell<RequestState>,
     buffers: Buffers,
     /// The request holds state that its backend did not issue and must not receive.
     holds_foreign_state: bool,
@@ -136,7 +136,7 @@ impl Exchange {
             client,
             backend,
             options: options.clone(),
-            lessons: SharedCell::default(),
+            state: SharedCell::default(),
             buffers: Buffers::default(),
             holds_foreign_state: false,
         }
@@ -149,20 +149,20 @@ impl Exchange {
 
     /// Converts the client's request for the backend, and stores the facts for the answer.
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
-        let WriteSpec { make, says } = writes(self.backend, Role::Request)?;
+        let WriteSpec { make, support } = writes(self.backend, Role::Request)?;
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
-        let groups = !matches!(says(Field::ToolNamespace), Says::No(_) | Says::Emulated(_));
+        let groups = !matches!(support(Field::ToolNamespace), Support::No(_) | Support::Emulated(_));
         let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
         self.holds_foreign_state =
             CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
         let copies = self.copies();
-        let inner = if copies { Box::new(Onlooker) } else { make(&options) };
-        let student = Student { inner, lessons: self.lessons.clone(), server, groups };
+        let inner = if copies { Box::new(NullWriter) } else { make(&options) };
+        let student = RequestObserver { inner, state: self.state.clone(), server, groups };
         let from = (self.client, Role::Request);
         let mut pipe = if copies {
             Pipe::with_writer(from, Box::new(student), &options)?
         } else {
-            Pipe::with_writer_that_says(from, (Box::new(student), *says), &options)?
+            Pipe::with_writer_and_support(from, (Box::new(student), *support), &options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         let report = if copies {
@@ -172,10 +172,10 @@ impl Exchange {
             pipe.finish_with(body, out)
         };
         self.buffers = pipe.into_buffers();
-        let lessons = self.lessons.look();
+        let state = self.state.look();
         Ok(RequestSummary {
-            stream: lessons.stream,
-            model: lessons.model.as_ref().map(|model| model.decode().into_owned()),
+            stream: state.stream,
+            model: state.model.as_ref().map(|model| model.decode().into_owned()),
             report,
         })
     }
@@ -210,11 +210,11 @@ impl Exchange {
             request_id: None,
             retry_after: None,
         });
-        let WriteSpec { make, says } = writes(self.client, Role::Response)?;
+        let WriteSpec { make, support } = writes(self.client, Role::Response)?;
         let options = Options { source: Some(self.backend.name), ..self.options.clone() };
-        let (mut ledger, mut json) = (Ledger::new(*says, Framing::Whole, false), JsonBuffer::default());
+        let (mut ledger, mut json) = (Ledger::new(*support, Framing::Whole, false), JsonBuffer::default());
         ledger.note("body of an error that is none of its dialect: written as a message");
-        let mut target = Target::new(json.emit(out), &mut ledger);
+        let mut target = WriterOutput::new(json.emit(out), &mut ledger);
         let mut writer = make(&options);
         writer.event(&Event::Error(failure.clone()), &mut target);
         writer.finish(&mut target);
@@ -223,14 +223,14 @@ impl Exchange {
     }
 
     fn answer_of(&mut self, role: Role, response: FailedResponse) -> Result<AnswerPipe, Error> {
-        let WriteSpec { make, says } = writes(self.client, role)?;
-        let usage_unasked = !self.lessons.look().stream_usage;
+        let WriteSpec { make, support } = writes(self.client, role)?;
+        let usage_unasked = !self.state.look().stream_usage;
         let options = Options { source: Some(self.backend.name), usage_unasked, ..self.options.clone() };
         let outcome = SharedCell::default();
         let copies = self.copies();
-        let teacher = Teacher {
-            inner: if copies { Box::new(Onlooker) } else { make(&options) },
-            lessons: self.lessons.clone(),
+        let teacher = ResponseRewriter {
+            inner: if copies { Box::new(NullWriter) } else { make(&options) },
+            state: self.state.clone(),
             outcome: outcome.clone(),
             held: HashMap::default(),
             tape: TapeBuf::default(),
@@ -240,7 +240,7 @@ impl Exchange {
         let mut pipe = if copies {
             Pipe::with_writer(from, Box::new(teacher), &options)?
         } else {
-            Pipe::with_writer_that_says(from, (Box::new(teacher), *says), &options)?
+            Pipe::with_writer_and_support(from, (Box::new(teacher), *support), &options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         Ok(AnswerPipe { pipe, outcome, copies })
@@ -263,14 +263,14 @@ const CARRIED_STATE: [&str; 4] =
 const MESSAGE: usize = 2_000;
 
 /// A writer without output: the bytes are copied directly.
-struct Onlooker;
+struct NullWriter;
 
-impl Writer for Onlooker {
-    fn event(&mut self, _: &Event<'_>, _: &mut Target<'_>) {}
+impl Writer for NullWriter {
+    fn event(&mut self, _: &Event<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 /// The answer of an [`Exchange`] on its way back.
@@ -339,7 +339,7 @@ impl<T> SharedCell<T> {
 
 /// Facts of a request that its answer needs.
 #[derive(Debug, Default)]
-struct Lessons {
+struct RequestState {
     model: Option<Str<'static>>,
     stream: bool,
     /// The client asked for the usage of a stream.
@@ -361,7 +361,7 @@ struct ToolLesson {
     optional: Option<Raw<'static>>,
 }
 
-impl Lessons {
+impl RequestState {
     /// Stores the facts of a request to a backend with these capabilities.
     fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
         self.stream = request.stream == Some(true);
@@ -409,25 +409,25 @@ impl Lessons {
 }
 
 /// The writer of the request, which also stores facts for the answer.
-struct Student {
+struct RequestObserver {
     inner: Box<dyn Writer>,
-    lessons: SharedCell<Lessons>,
+    state: SharedCell<RequestState>,
     /// The backend of the request, if known.
     server: Option<&'static Backend>,
     /// Whether the backend's dialect has tool groups.
     groups: bool,
 }
 
-impl Writer for Student {
+impl Writer for RequestObserver {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         self.inner.takes(head)
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::Request(request) = event {
             if let Some(server) = self.server {
                 let takes = server.takes_of(request.model.as_ref());
-                self.lessons.look().learn(request, takes, self.groups);
+                self.state.look().learn(request, takes, self.groups);
             }
             if request.stream_usage == Some(false) {
                 // The answer's writer filters the usage for the client; the sender of the request always needs the
@@ -440,19 +440,19 @@ impl Writer for Student {
         self.inner.event(event, out);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.inner.finish(out);
     }
 }
 
 /// The writer of the answer, which restores the facts of the request.
-struct Teacher {
+struct ResponseRewriter {
     inner: Box<dyn Writer>,
-    lessons: SharedCell<Lessons>,
+    state: SharedCell<RequestState>,
     outcome: SharedCell<CallOutcome>,
     /// Open calls whose arguments must be complete before the client gets them.
     held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
@@ -470,12 +470,12 @@ struct HeldArguments {
     optional: Option<Raw<'static>>,
 }
 
-impl Writer for Teacher {
+impl Writer for ResponseRewriter {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         self.inner.takes(head)
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::ItemStarted(head) => self.started(head, event, out),
             Event::ItemDelta(Delta { item, value: Part::Args(args), .. }) if self.held.contains_key(item) => {
@@ -493,7 +493,7 @@ impl Writer for Teacher {
             }
             Event::TurnStarted(turn) => {
                 self.count(turn);
-                let asked = self.lessons.look().model.clone().filter(|_| turn.model.is_none());
+                let asked = self.state.look().model.clone().filter(|_| turn.model.is_none());
                 match asked {
                     // An answer without a model gets the requested model.
                     Some(model) => {
@@ -528,11 +528,11 @@ impl Writer for Teacher {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.inner.finish(out);
     }
 }
@@ -552,20 +552,20 @@ impl FailedResponse {
     }
 }
 
-impl Teacher {
+impl ResponseRewriter {
     /// Gives a call the name, group and kind that the client declared. A call of an undeclared tool keeps its name,
     /// with a remark in the report.
-    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let ItemKind::ToolCall(call) = &head.kind else { return self.inner.event(event, out) };
         if client_runs(call.kind).is_err() {
             return self.inner.event(event, out);
         }
-        let lessons = self.lessons.look();
-        let Some(lesson) = lessons.tool_of(call) else {
-            if lessons.tools.is_some() {
+        let state = self.state.look();
+        let Some(lesson) = state.tool_of(call) else {
+            if state.tools.is_some() {
                 out.ledger.note("call of a tool that the request does not declare");
             }
-            drop(lessons);
+            drop(state);
             return self.inner.event(event, out);
         };
         let wrapped = lesson.kind == CallKind::FreeText && call.kind == CallKind::Function;
@@ -580,7 +580,7 @@ impl Teacher {
             kind: if wrapped { CallKind::FreeText } else { call.kind },
             ..call.clone()
         });
-        drop(lessons);
+        drop(state);
         let Some(as_client_has_it) = as_client_has_it else { return self.inner.event(event, out) };
         if as_client_has_it.namespace.is_none() {
             out.lose_some(Field::CallNamespace, call.namespace.as_ref(), Reason::Redundant);
@@ -591,7 +591,7 @@ impl Teacher {
 
     /// Emits the plain text in a function's arguments, or the arguments without the nulls for optional properties;
     /// arguments of any other form are emitted unchanged.
-    fn release(&mut self, item: ItemId, held: &HeldArguments, out: &mut Target<'_>) {
+    fn release(&mut self, item: ItemId, held: &HeldArguments, out: &mut WriterOutput<'_>) {
         let plain = Str::escaped(&held.text).decode().into_owned();
         let mut cleaned = JsonBuffer::default();
         let tape = self.tape.parse(&plain, &Limits::default()).ok();

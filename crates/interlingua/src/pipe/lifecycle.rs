@@ -134,7 +134,7 @@ impl Lifecycle {
 /// Holds back items that begin while another item is open: a live source interleaves items, while lines and entries
 /// are sequential. Inner items stay with their outer item.
 #[derive(Debug, Default)]
-pub(crate) struct OneByOne {
+pub(crate) struct ItemSerializer {
     /// The item whose events pass.
     current: Option<ItemId>,
     /// The outermost item of each open item.
@@ -143,8 +143,8 @@ pub(crate) struct OneByOne {
     waiting: BTreeMap<ItemId, Vec<Event<'static>>>,
 }
 
-impl OneByOne {
-    /// Whether an event belongs to a waiting item; the event is then stored for [`OneByOne::next`].
+impl ItemSerializer {
+    /// Whether an event belongs to a waiting item; the event is then stored for [`ItemSerializer::next`].
     pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
         let Some(id) = event.item() else { return false };
         let root = match event {

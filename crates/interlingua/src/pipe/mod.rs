@@ -15,12 +15,12 @@ mod open_items;
 mod remembered;
 mod target;
 
-pub use events::Events;
+pub use events::EventSink;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
 pub(crate) use lifecycle::ReadPlace;
 pub(crate) use open_items::OpenItems;
 pub(crate) use remembered::Remembered;
-pub use target::Target;
+pub use target::WriterOutput;
 
 use events::Order;
 
@@ -30,23 +30,23 @@ use crate::framing::{Frame, FrameKind, Framer};
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
 use crate::log::HistoryWriter;
-use crate::model::{Event, ItemHead, SaysTable, says_everything};
+use crate::model::{Event, ItemHead, SupportTable, supports_everything};
 use crate::sniff;
 use crate::tape::{Fault, Limits, TapeBuf, Val};
 
 /// Reads one dialect: documents in, events out.
 pub trait Reader: Send {
     /// Reads one document. Claims the members it supports; the pipe handles the other members.
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>);
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>);
 
     /// Reads a frame that is not JSON, such as `[DONE]`. Returns whether the frame was understood.
-    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, out: &mut EventSink<'_>) -> bool {
         let _ = (text, out);
         false
     }
 
     /// Ends the source, complete or cut off: emits the events that were held back.
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         let _ = out;
     }
 }
@@ -63,15 +63,15 @@ pub struct Doc<'t> {
 impl Doc<'_> {
     /// Reports a document that certainly belongs to a dialect other than `own`, and returns whether it does. The
     /// document is still read as far as possible, and kept.
-    pub fn report_foreign(&self, own: &str, out: &mut Events<'_>) -> bool {
+    pub fn report_foreign(&self, own: &str, out: &mut EventSink<'_>) -> bool {
         let Some(dialect) = sniff::foreign(own, self.root, self.kind) else { return false };
         out.problem(Code::UnknownShape, None, &format!("it looks like `{}`", dialect.name));
         true
     }
 }
 
-/// Writes one dialect: events in, bytes out. The support table ([`crate::model::Says`]) lists the fields the target
-/// has. A value that the target cannot hold because of its content or position is booked with [`Target::lose`] and its
+/// Writes one dialect: events in, bytes out. The support table ([`crate::model::Support`]) lists the fields the target
+/// has. A value that the target cannot hold because of its content or position is booked with [`WriterOutput::lose`] and its
 /// variants when the event arrives.
 pub trait Writer: Send {
     /// Whether the target has a place for the item here. If not, the pipe books the item with all its content, and the
@@ -89,18 +89,18 @@ pub trait Writer: Send {
 
     /// Announces that the last event comes from a line that `owner` kept, and that the line comes with one of the next
     /// events: a writer that restores the line has written the event, too.
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         let _ = (owner, out);
     }
 
     /// Writes or gathers one event. Destructure without `..`: a new field must be a question for every writer.
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>);
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>);
 
     /// Keeps or loses the unclaimed part of the frame whose events have just been written.
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>);
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>);
 
     /// Ends the output.
-    fn finish(&mut self, out: &mut Target<'_>);
+    fn finish(&mut self, out: &mut WriterOutput<'_>);
 }
 
 /// One conversion.
@@ -178,9 +178,9 @@ impl Pipe {
         let options = &Options { source: Some(from.0.name), ..options.clone() };
         let mut made = (writer.make)(options);
         if to.0.plane == Plane::Log && to.1 == Role::Log {
-            made = Box::new(HistoryWriter::new(made, to.0.name, writer.says, options.outline.clone()));
+            made = Box::new(HistoryWriter::new(made, to.0.name, writer.support, options.outline.clone()));
         }
-        Ok(Self::join(from.0, spec, reader(options), (made, writer.says), options))
+        Ok(Self::join(from.0, spec, reader(options), (made, writer.support), options))
     }
 
     /// Whether bytes pass unchanged and unread.
@@ -194,7 +194,7 @@ impl Pipe {
         writer: Box<dyn Writer>,
         options: &Options,
     ) -> Result<Self, Error> {
-        let mut pipe = Self::with_writer_that_says(from, (writer, says_everything), options)?;
+        let mut pipe = Self::with_writer_and_support(from, (writer, supports_everything), options)?;
         if let Some((stages, _)) = &mut pipe.stages {
             stages.frames.only_looks = true;
         }
@@ -202,9 +202,9 @@ impl Pipe {
     }
 
     /// Joins a reader to any writer with its support table.
-    pub fn with_writer_that_says(
+    pub fn with_writer_and_support(
         from: (&Dialect, Role),
-        writer: (Box<dyn Writer>, SaysTable),
+        writer: (Box<dyn Writer>, SupportTable),
         options: &Options,
     ) -> Result<Self, Error> {
         let (spec, reader) = readable(from)?;
@@ -215,12 +215,12 @@ impl Pipe {
         source: &Dialect,
         spec: &RoleSpec,
         reader: Box<dyn Reader>,
-        (writer, says): (Box<dyn Writer>, SaysTable),
+        (writer, support): (Box<dyn Writer>, SupportTable),
         options: &Options,
     ) -> Self {
         Self {
             stages: Some((Stages::new(source, spec, reader, options), writer)),
-            ledger: Ledger::new(says, spec.framing, options.trace),
+            ledger: Ledger::new(support, spec.framing, options.trace),
             emit: JsonBuffer::default(),
         }
     }
@@ -302,7 +302,7 @@ impl EventReader {
         let options = &Options { source: Some(from.0.name), ..options.clone() };
         Ok(Self {
             stages: Stages::new(from.0, spec, reader(options), options),
-            ledger: Ledger::new(says_everything, spec.framing, options.trace),
+            ledger: Ledger::new(supports_everything, spec.framing, options.trace),
             emit: JsonBuffer::default(),
         })
     }
@@ -331,15 +331,15 @@ impl std::fmt::Debug for EventReader {
 struct EventCallback<F>(F);
 
 impl<F: FnMut(&Event<'_>) + Send> Writer for EventCallback<F> {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         (self.0)(event);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 /// Lets `read` emit events to a writer outside any conversion: the output goes to `bytes`, and the ledger is
@@ -348,10 +348,10 @@ pub(crate) fn rehearse(
     writer: &mut dyn Writer,
     limits: &Limits,
     bytes: &mut JsonBuffer,
-    read: impl FnOnce(&mut Events<'_>),
+    read: impl FnOnce(&mut EventSink<'_>),
 ) {
     let (mut order, mut ledger) = (Order::new(limits), Ledger::rehearsal());
-    read(&mut Events { writer, order: &mut order, out: Target::new(bytes.hold(), &mut ledger) });
+    read(&mut EventSink { writer, order: &mut order, out: WriterOutput::new(bytes.hold(), &mut ledger) });
 }
 
 impl Buffers {
@@ -389,7 +389,8 @@ impl Stages {
     ) {
         let Self { framer, frames } = self;
         emit.emit(out).begin_push();
-        framer.push(bytes, &mut |frame| frames.frame(frame, writer, Target::new(emit.emit(out), ledger)));
+        framer
+            .push(bytes, &mut |frame| frames.frame(frame, writer, WriterOutput::new(emit.emit(out), ledger)));
         emit.emit(out).end_push();
     }
 
@@ -403,14 +404,15 @@ impl Stages {
     ) {
         let Self { framer, frames } = self;
         emit.emit(out).begin_push();
-        framer.last(last, &mut |frame| frames.frame(frame, writer, Target::new(emit.emit(out), ledger)));
-        frames.finish(writer, Target::new(emit.emit(out), ledger));
+        framer
+            .last(last, &mut |frame| frames.frame(frame, writer, WriterOutput::new(emit.emit(out), ledger)));
+        frames.finish(writer, WriterOutput::new(emit.emit(out), ledger));
         emit.emit(out).end_push();
     }
 }
 
 impl FrameStages {
-    fn frame(&mut self, frame: Frame<'_>, writer: &mut dyn Writer, mut out: Target<'_>) {
+    fn frame(&mut self, frame: Frame<'_>, writer: &mut dyn Writer, mut out: WriterOutput<'_>) {
         // Including the separator after the frame.
         self.order.read(frame.bytes.len() + 1);
         let goes_on = self.goes_on.take();
@@ -460,8 +462,8 @@ impl FrameStages {
                 let around = (around.0.as_str(), around.1);
                 let order = &mut self.order;
                 let place = tape.root().place();
-                let at_frame = Target { frame: Some(&tape), place, ..out.reborrow() };
-                let mut events = Events { writer: &mut *writer, order, out: at_frame };
+                let at_frame = WriterOutput { frame: Some(&tape), place, ..out.reborrow() };
+                let mut events = EventSink { writer: &mut *writer, order, out: at_frame };
                 self.reader.document(Doc { root: tape.root(), kind: frame.kind }, &mut events);
                 writer.leftover(
                     Leftover { owner: self.owner, body: LeftoverBody::Frame(&tape), around },
@@ -475,7 +477,7 @@ impl FrameStages {
             }
             Err(fault) => {
                 let order = &mut self.order;
-                let mut events = Events { writer: &mut *writer, order, out: out.reborrow() };
+                let mut events = EventSink { writer: &mut *writer, order, out: out.reborrow() };
                 if self.reader.sentinel(text, &mut events) {
                     out.ledger.frame_read();
                 } else {
@@ -490,7 +492,7 @@ impl FrameStages {
         frame: Frame<'_>,
         (code, at, expected): (Code, usize, &str),
         writer: &mut dyn Writer,
-        out: Target<'_>,
+        out: WriterOutput<'_>,
     ) {
         let place = out.ledger.place(Some(at), None);
         let detail = format!("expected {expected}");
@@ -506,7 +508,7 @@ impl FrameStages {
         why: &'static str,
         more: bool,
         writer: &mut dyn Writer,
-        mut out: Target<'_>,
+        mut out: WriterOutput<'_>,
     ) {
         let body = LeftoverBody::Unparsed { bytes, why, more };
         writer.leftover(Leftover { owner: self.owner, body, around: ("", "") }, &mut out);
@@ -515,7 +517,7 @@ impl FrameStages {
         }
     }
 
-    fn finish(&mut self, writer: &mut dyn Writer, mut out: Target<'_>) {
+    fn finish(&mut self, writer: &mut dyn Writer, mut out: WriterOutput<'_>) {
         if !self.content {
             out.ledger.problem(Problem {
                 code: Code::Empty,
@@ -525,7 +527,7 @@ impl FrameStages {
             });
         }
         let Self { reader, order, .. } = self;
-        reader.finish(&mut Events { writer: &mut *writer, order, out: out.reborrow() });
+        reader.finish(&mut EventSink { writer: &mut *writer, order, out: out.reborrow() });
         for event in order.lifecycle.closing() {
             out.ledger.note("closed what the source left open");
             order.pass(&event, &mut *writer, &mut out);

@@ -3,12 +3,12 @@
 use super::ReadPlace;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{EachField, Event, Field, Fields, Of, Part, Show, Value};
+use crate::model::{EachField, Event, Field, Fields, ItemKindTag, Part, Show, Value};
 use crate::tape::{ListElement, Tape, TapePlace, Val};
 
 /// A writer's output buffer and the ledger it reports losses to.
 #[derive(Debug)]
-pub struct Target<'o> {
+pub struct WriterOutput<'o> {
     /// The JSON output.
     pub json: JsonWriter<'o>,
     /// The ledger.
@@ -23,43 +23,43 @@ pub struct Target<'o> {
     pub(super) made_up: bool,
 }
 
-impl<'o> Target<'o> {
+impl<'o> WriterOutput<'o> {
     pub(super) const fn new(json: JsonWriter<'o>, ledger: &'o mut Ledger) -> Self {
         Self { json, ledger, frame: None, place: TapePlace::FRAME, late: false, made_up: false }
     }
 }
 
-impl Target<'_> {
+impl WriterOutput<'_> {
     /// The length of the frame whose events are being written.
     pub(crate) fn frame_length(&self) -> usize {
         self.frame.map_or(0, |frame| frame.text().len())
     }
 
-    pub(crate) fn reborrow(&mut self) -> Target<'_> {
+    pub(crate) fn reborrow(&mut self) -> WriterOutput<'_> {
         let Self { frame, place, late, made_up, .. } = *self;
-        Target { json: self.json.reborrow(), ledger: self.ledger, frame, place, late, made_up }
+        WriterOutput { json: self.json.reborrow(), ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same ledger with another JSON output.
-    pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> Target<'s> {
+    pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> WriterOutput<'s> {
         let Self { frame, place, late, made_up, .. } = *self;
-        Target { json, ledger: self.ledger, frame, place, late, made_up }
+        WriterOutput { json, ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same output, which passes no bytes on: see [`JsonWriter::without_spilling`].
-    pub(crate) fn without_spilling(&mut self) -> Target<'_> {
+    pub(crate) fn without_spilling(&mut self) -> WriterOutput<'_> {
         let Self { frame, place, late, made_up, .. } = *self;
-        Target { json: self.json.without_spilling(), ledger: self.ledger, frame, place, late, made_up }
+        WriterOutput { json: self.json.without_spilling(), ledger: self.ledger, frame, place, late, made_up }
     }
 
     /// The same output for events that were held back. Their frames are gone, so their losses have no leaf.
-    pub(crate) fn of_earlier_frames(&mut self) -> Target<'_> {
-        Target { frame: None, late: true, ..self.reborrow() }
+    pub(crate) fn of_earlier_frames(&mut self) -> WriterOutput<'_> {
+        WriterOutput { frame: None, late: true, ..self.reborrow() }
     }
 
     /// The same output for events that no frame of the source holds. Their values cannot be lost.
-    pub(crate) fn of_no_frame(&mut self) -> Target<'_> {
-        Target { frame: None, late: false, made_up: true, ..self.reborrow() }
+    pub(crate) fn of_no_frame(&mut self) -> WriterOutput<'_> {
+        WriterOutput { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
 
     /// Where the current event was read.
@@ -68,9 +68,9 @@ impl Target<'_> {
     }
 
     /// The same output for a value read at `read`; `None` if the frame of the value is gone.
-    pub(crate) fn at(&mut self, read: ReadPlace) -> Option<Target<'_>> {
+    pub(crate) fn at(&mut self, read: ReadPlace) -> Option<WriterOutput<'_>> {
         let is_here = read.frame == self.ledger.frame_number();
-        is_here.then(|| Target { place: read.place, ..self.reborrow() })
+        is_here.then(|| WriterOutput { place: read.place, ..self.reborrow() })
     }
 
     /// Whether no leaf of the source is claimed for the events at hand.
@@ -124,7 +124,7 @@ impl Target<'_> {
     }
 
     /// Books the loss of a part of an item.
-    pub fn lose_part(&mut self, of: Of, part: &Part<'_>, reason: Reason) {
+    pub fn lose_part(&mut self, of: ItemKindTag, part: &Part<'_>, reason: Reason) {
         self.lose_fields(&mut |show| part.clone().each_field(of, show), reason);
     }
 
@@ -168,7 +168,7 @@ impl Target<'_> {
     }
 
     /// Books the loss of all fields of an event. `of` is the kind of the item that a delta belongs to.
-    pub fn lose_event(&mut self, of: Of, event: &Event<'_>, reason: Reason) {
+    pub fn lose_event(&mut self, of: ItemKindTag, event: &Event<'_>, reason: Reason) {
         self.lose_fields(&mut |show| event.clone().each_field(of, show), reason);
     }
 

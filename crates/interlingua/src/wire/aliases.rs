@@ -6,7 +6,7 @@ use super::backends::NameRule;
 use crate::json::Str;
 use crate::ledger::{Ledger, Reason, TextDigest};
 use crate::model::{Field, ItemId, Tool};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 /// The characters a target accepts in an id or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ pub(crate) fn flat_name<'a>(
     namespace: Option<&Str<'_>>,
     name: &'a Str<'a>,
     (rule, declared): (NameRule, &HashSet<String>),
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) -> Str<'a> {
     let Some(namespace) = namespace else { return tool_name(name, rule, out.ledger) };
     if namespace == name && !declared.contains(namespace.as_escaped()) {
@@ -217,7 +217,12 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledg
 }
 
 /// An id of at most `most` characters: a longer id is replaced by a hash, which reveals no personal data.
-pub(crate) fn short_id<'a>(field: Field, id: &'a Str<'a>, most: usize, out: &mut Target<'_>) -> Str<'a> {
+pub(crate) fn short_id<'a>(
+    field: Field,
+    id: &'a Str<'a>,
+    most: usize,
+    out: &mut WriterOutput<'_>,
+) -> Str<'a> {
     let plain = id.decode();
     if plain.chars().count() <= most {
         return id.reborrow();

@@ -13,10 +13,10 @@ use crate::dialects::Options;
 use crate::json::{Raw, Str};
 use crate::ledger::{Identity, Leftover, Reason};
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Of, Says, Stop, StopClass, Turn,
-    Usage,
+    Author, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Stop, StopClass,
+    Support, Turn, Usage,
 };
-use crate::pipe::{Events, OpenItems, Target, Writer};
+use crate::pipe::{EventSink, OpenItems, Writer, WriterOutput};
 
 /// The usage of the current answer so far. Counts are totals: the last counts win.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) struct CountsSoFar(Option<Usage>);
 impl CountsSoFar {
     /// Sets later counts. Earlier counts are emitted when they are replaced, as usage of the answer with the given id,
     /// if the answer has begun.
-    pub(crate) fn add(&mut self, later: Usage, answer: Option<Str<'_>>, out: &mut Events<'_>) {
+    pub(crate) fn add(&mut self, later: Usage, answer: Option<Str<'_>>, out: &mut EventSink<'_>) {
         if let Some(earlier) = self.0.filter(|earlier| *earlier != later)
             && let Some(id) = answer
         {
@@ -47,7 +47,7 @@ pub(crate) struct AnswerNumbers(BTreeSet<u64>);
 
 impl AnswerNumbers {
     /// The number of the next answer: its own, or an unused number if an earlier answer of the response has the same.
-    pub(crate) fn next(&mut self, number: u64, out: &mut Events<'_>) -> u64 {
+    pub(crate) fn next(&mut self, number: u64, out: &mut EventSink<'_>) -> u64 {
         if self.0.insert(number) {
             return number;
         }
@@ -64,7 +64,7 @@ pub(crate) fn tell_before_failure(
     usage: Option<Usage>,
     stop: Option<Stop<'_>>,
     others: impl Iterator<Item = (u64, Stop<'static>)>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     for (number, stop) in others {
         out.event(&Event::Usage(Turn { answer: Some(number), stop: Some(stop), ..Turn::default() }));
@@ -102,18 +102,18 @@ pub(crate) trait AnswerForm: Send {
     /// The limits and words of the dialect's clients.
     fn profile(&self) -> &'static Profile;
     /// Begins the turn; the head is complete unless it is written last.
-    fn begin(&mut self, _: &ResponseHead, _: &mut Target<'_>) {}
+    fn begin(&mut self, _: &ResponseHead, _: &mut WriterOutput<'_>) {}
     /// The form for the content of the answer with the given number.
     fn assistant(&mut self, answer: u64) -> &mut dyn AssistantForm;
     /// Ends one of several answers, with its stop reason.
-    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut Target<'_>) {}
+    fn end_answer(&mut self, _: u64, _: &Stopped<'_>, _: &mut WriterOutput<'_>) {}
     /// Ends the response.
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>);
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>);
     /// Writes the counts of a failing stream; returns whether the dialect has a place for them.
-    fn tell_counts_of_failed(&mut self, _: &ResponseHead, _: &mut Target<'_>) -> bool {
+    fn tell_counts_of_failed(&mut self, _: &ResponseHead, _: &mut WriterOutput<'_>) -> bool {
         false
     }
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>);
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>);
 }
 
 /// The stop reason of an answer, as written.
@@ -202,7 +202,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     /// Gathers the head of the answer: the first id, model and time win, and the last counts.
-    fn learn(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
+    fn learn(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
         let Turn { id, model, time, usage, .. } = turn;
         let open = self.progress == Progress::Nothing || T::HEAD == HeadPlace::Last;
         let head = &mut self.head;
@@ -240,7 +240,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         head.counted = out.ledger.frame_number();
     }
 
-    fn begin(&mut self, out: &mut Target<'_>) {
+    fn begin(&mut self, out: &mut WriterOutput<'_>) {
         if self.progress == Progress::Nothing {
             self.progress = Progress::Begun;
             self.assistant.answer.clone_from(&self.head.id);
@@ -252,7 +252,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     /// Passes an event to the answer that owns the item.
-    fn item(&mut self, item: ItemId, event: &Event<'_>, out: &mut Target<'_>) {
+    fn item(&mut self, item: ItemId, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match self.items.get(item).and_then(|answer| Some((*answer, self.others.get_mut(answer)?))) {
             Some((answer, other)) => other.event(event, self.form.assistant(answer), out),
             None => self.assistant.event(event, self.form.assistant(0), out),
@@ -265,7 +265,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         answer: u64,
         turn: &'a Turn<'_>,
         event: &Event<'_>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> Stopped<'a> {
         let assistant = if answer == 0 { Some(&mut self.assistant) } else { self.others.get_mut(&answer) };
         let mut facts = super::words::AnswerFacts::default();
@@ -286,7 +286,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         }
     }
 
-    fn turn_ended(&mut self, turn: &Turn<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn turn_ended(&mut self, turn: &Turn<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.begin(out);
         if let Some(answer) = turn.answer.filter(|answer| *answer > 0) {
             self.learn(turn, out);
@@ -319,7 +319,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
         self.form.end(&stop, &self.head, out);
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         self.progress = Progress::Over;
         match T::HEAD {
             // The gathered content is replaced by the failure.
@@ -344,7 +344,7 @@ impl<T: AnswerForm> AnswerWriter<T> {
     }
 
     /// Books the counts that are not written yet as lost.
-    fn lose_untold(&self, out: &mut Target<'_>) {
+    fn lose_untold(&self, out: &mut WriterOutput<'_>) {
         for (field, count, _) in self.head.untold(&Usage::default()) {
             if let Some(count) = count {
                 out.lose_number(field, count, Reason::NoSlot);
@@ -365,10 +365,10 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if self.is_over() {
             // The only answer has ended or failed.
-            return out.lose_event(Of::Message, event, Reason::Refused);
+            return out.lose_event(ItemKindTag::Message, event, Reason::Refused);
         }
         match event {
             Event::ItemStarted(head) => {
@@ -398,7 +398,7 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
                 lose_stop(self.profile, turn.stop.as_ref(), Reason::NoSlot, out);
             }
             Event::TurnEnded(turn) if !T::SEVERAL && turn.answer.is_some_and(|answer| answer > 0) => {
-                out.lose_event(Of::Message, event, Reason::NoSlot);
+                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
             }
             Event::TurnEnded(turn) => self.turn_ended(turn, event, out),
             Event::Error(failure) => {
@@ -421,9 +421,9 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
         }
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         match self.progress {
             Progress::Nothing | Progress::Begun => self.fail(&UNREADABLE, out),
             Progress::Over => {}
@@ -435,11 +435,11 @@ impl<T: AnswerForm> Writer for AnswerWriter<T> {
 /// Whether an answer supports the field at all. Without support, the leaf was already booked with its frame and must
 /// not be booked twice.
 fn says_some(profile: &Profile, field: Field) -> bool {
-    !matches!((profile.says)(field), Says::No(_))
+    !matches!((profile.support)(field), Support::No(_))
 }
 
 /// Books the loss of a stop reason.
-fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &mut Target<'_>) {
+fn lose_stop(profile: &Profile, stop: Option<&Stop<'_>>, reason: Reason, out: &mut WriterOutput<'_>) {
     let Some(Stop { raw, sequence, detail, .. }) = stop else { return };
     for (field, text) in [(Field::StopReason, raw), (Field::StopSequence, sequence)] {
         out.lose_some(field, text.as_ref().filter(|_| says_some(profile, field)), reason);

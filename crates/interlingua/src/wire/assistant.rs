@@ -15,10 +15,10 @@ use super::words::AnswerFacts;
 use crate::json::Str;
 use crate::ledger::{Reason, text_key};
 use crate::model::{
-    Args, Arrival, CacheMark, CallKind, Citation, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail,
-    Of, Opaque, OpaqueKind, Part, Status, Tool, ToolCall,
+    Args, Arrival, CacheMark, CallKind, Citation, Delta, Event, Field, ItemHead, ItemId, ItemKind,
+    ItemKindTag, ItemTail, Opaque, OpaqueKind, Part, Status, Tool, ToolCall,
 };
-use crate::pipe::{OpenItems, Target};
+use crate::pipe::{OpenItems, WriterOutput};
 use crate::tape::TapeBuf;
 
 /// The start of a block.
@@ -70,19 +70,19 @@ pub(crate) trait AssistantForm {
     /// Starts reasoning or a call; a call opens at once, reasoning with its first content.
     fn item(&mut self, _: &ItemHead<'_>) {}
     /// Announces the piece that the next opening and growth belong to.
-    fn piece(&mut self, _: &Delta<'_>, _: &mut Target<'_>) {}
+    fn piece(&mut self, _: &Delta<'_>, _: &mut WriterOutput<'_>) {}
     /// Whether the parts of reasoning are written separately. If not, a blank line is written between parts.
     fn parts_thoughts(&self) -> bool {
         false
     }
     /// Opens a block, after the previous block was closed.
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>);
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>);
     /// Adds to the open block.
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>);
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>);
     /// Marks the open block as interrupted. It is closed later, in a stream only when more content follows.
-    fn cut(&mut self, _: &mut Target<'_>) {}
+    fn cut(&mut self, _: &mut WriterOutput<'_>) {}
     /// Closes the open block.
-    fn close(&mut self, out: &mut Target<'_>);
+    fn close(&mut self, out: &mut WriterOutput<'_>);
 }
 
 /// The shared engine for assistant messages.
@@ -118,7 +118,7 @@ pub(crate) struct AssistantWriter {
 /// An incomplete item of the source.
 #[derive(Clone, Copy)]
 struct OpenItem {
-    of: Of,
+    of: ItemKindTag,
     /// The item's number among all entries queued so far.
     waits: Option<u64>,
 }
@@ -195,7 +195,12 @@ impl AssistantWriter {
     }
 
     /// Handles an event about items. At the end of a turn or on a failure, all queued content is written.
-    pub(crate) fn event(&mut self, event: &Event<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    pub(crate) fn event(
+        &mut self,
+        event: &Event<'_>,
+        form: &mut dyn AssistantForm,
+        out: &mut WriterOutput<'_>,
+    ) {
         match event {
             Event::ItemStarted(head) => self.item_started(head, form, out),
             Event::ItemDelta(delta) => self.item_grew(delta, form, out),
@@ -211,15 +216,20 @@ impl AssistantWriter {
 
     /// Closes the open block. An interrupted block stays open until more content follows: a client that sees the block
     /// closed would take an incomplete call for a complete one.
-    pub(crate) fn close(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    pub(crate) fn close(&mut self, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         self.sign(form, out);
         if std::mem::take(&mut self.open) != OpenUtterance::Nothing {
             form.close(out);
         }
     }
 
-    fn item_started(&mut self, head: &ItemHead<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        let mut item = OpenItem { of: Of::item(&head.kind), waits: None };
+    fn item_started(
+        &mut self,
+        head: &ItemHead<'_>,
+        form: &mut dyn AssistantForm,
+        out: &mut WriterOutput<'_>,
+    ) {
+        let mut item = OpenItem { of: ItemKindTag::item(&head.kind), waits: None };
         if let ItemKind::ToolCall(call) = &head.kind
             && call.kind == CallKind::Vendor
         {
@@ -237,8 +247,8 @@ impl AssistantWriter {
         self.items.insert(head.id, item);
     }
 
-    fn item_grew(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
-        let unknown = OpenItem { of: Of::Message, waits: None };
+    fn item_grew(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
+        let unknown = OpenItem { of: ItemKindTag::Message, waits: None };
         let OpenItem { of, waits } = self.items.get(delta.item).copied().unwrap_or(unknown);
         if let Err(reason) = self.takes(of, delta, form) {
             return out.lose_part(of, &delta.value, reason);
@@ -253,7 +263,12 @@ impl AssistantWriter {
         }
     }
 
-    fn item_completed(&mut self, tail: &ItemTail<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn item_completed(
+        &mut self,
+        tail: &ItemTail<'_>,
+        form: &mut dyn AssistantForm,
+        out: &mut WriterOutput<'_>,
+    ) {
         let waits = self.items.remove(tail.id).and_then(|item| item.waits);
         if let Some((_, end)) = self.waiting_item(waits) {
             *end = Some(tail.clone().into_owned());
@@ -278,7 +293,7 @@ impl AssistantWriter {
     }
 
     /// Writes queued content, up to an incomplete item.
-    fn release(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn release(&mut self, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         while self.current.is_none() {
             let Some(next) = self.waiting.pop_front() else { return };
             self.released += 1;
@@ -299,10 +314,10 @@ impl AssistantWriter {
     }
 
     /// Whether the form has a place for a piece of an item of this kind.
-    fn takes(&self, of: Of, delta: &Delta<'_>, form: &dyn AssistantForm) -> Result<(), Reason> {
+    fn takes(&self, of: ItemKindTag, delta: &Delta<'_>, form: &dyn AssistantForm) -> Result<(), Reason> {
         let Delta { item, part, value, arrival } = delta;
         match (of, value) {
-            (Of::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) => {
+            (ItemKindTag::Message, Part::Text(text) | Part::Summary(text) | Part::Refusal(text)) => {
                 let refuses = self.profile.texts.blank == BlankText::Refuse
                     && *arrival == Arrival::Whole
                     && self.open != OpenUtterance::Text(*item, *part)
@@ -313,24 +328,31 @@ impl AssistantWriter {
                     false => Ok(()),
                 }
             }
-            (Of::Message, Part::Json(_))
-            | (Of::Reasoning, Part::Text(_) | Part::Summary(_))
-            | (Of::Call, Part::Args(_)) => Ok(()),
-            (Of::Reasoning, Part::Opaque(opaque))
+            (ItemKindTag::Message, Part::Json(_))
+            | (ItemKindTag::Reasoning, Part::Text(_) | Part::Summary(_))
+            | (ItemKindTag::Call, Part::Args(_)) => Ok(()),
+            (ItemKindTag::Reasoning, Part::Opaque(opaque))
                 if self.state_of.iter().any(|issuer| opaque.is_of(issuer)) =>
             {
                 Ok(())
             }
-            (Of::Reasoning, Part::Opaque(opaque)) => self.profile.takes_opaque(opaque),
+            (ItemKindTag::Reasoning, Part::Opaque(opaque)) => self.profile.takes_opaque(opaque),
             (_, Part::Opaque(_)) => Err(Reason::Foreign),
-            (Of::Message, Part::Citation(citation)) if form.cites(citation) => Ok(()),
-            (Of::Message, Part::Cache(_)) if self.profile.marks >= Marks::Texts => Ok(()),
-            (Of::Call, Part::Cache(_)) if self.profile.marks == Marks::TextsAndCalls => Ok(()),
-            (Of::Message | Of::Reasoning | Of::Call | Of::Result | Of::Notice, _) => Err(Reason::NoSlot),
+            (ItemKindTag::Message, Part::Citation(citation)) if form.cites(citation) => Ok(()),
+            (ItemKindTag::Message, Part::Cache(_)) if self.profile.marks >= Marks::Texts => Ok(()),
+            (ItemKindTag::Call, Part::Cache(_)) if self.profile.marks == Marks::TextsAndCalls => Ok(()),
+            (
+                ItemKindTag::Message
+                | ItemKindTag::Reasoning
+                | ItemKindTag::Call
+                | ItemKindTag::Result
+                | ItemKindTag::Notice,
+                _,
+            ) => Err(Reason::NoSlot),
         }
     }
 
-    fn start(&mut self, head: &ItemHead<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn start(&mut self, head: &ItemHead<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         form.item(head);
         match &head.kind {
             ItemKind::Reasoning => self.current = Some((head.id, Current::Reasoning)),
@@ -368,7 +390,7 @@ impl AssistantWriter {
     /// The id of a call, or a new id if an earlier call of the same answer has it: a client identifies a call by its
     /// id when it sends the result. Ids of requests are made unique by the request writer, which sees the whole
     /// conversation.
-    fn only<'a>(&mut self, id: Str<'a>, issued: Option<&Str<'_>>, out: &mut Target<'_>) -> Str<'a> {
+    fn only<'a>(&mut self, id: Str<'a>, issued: Option<&Str<'_>>, out: &mut WriterOutput<'_>) -> Str<'a> {
         let Some(known) = &mut self.call_ids else { return id };
         let mut is_new = |id: &Str<'_>| known.insert(text_key(id.as_escaped()));
         if is_new(&id) {
@@ -379,7 +401,7 @@ impl AssistantWriter {
         aliases::numbered_id(&stem, usize::try_from(self.calls).unwrap_or(usize::MAX), self.ids, is_new)
     }
 
-    fn grow(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn grow(&mut self, delta: &Delta<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         form.piece(delta, out);
         let current = self.current.filter(|(current, _)| current == item).map(|(_, current)| current);
@@ -405,7 +427,9 @@ impl AssistantWriter {
                 form.grow(Growth::Cache(mark), out);
             }
             // The text these parts refer to was not written, or is closed.
-            (None, Part::Citation(_) | Part::Cache(_)) => out.lose_part(Of::Message, value, Reason::Refused),
+            (None, Part::Citation(_) | Part::Cache(_)) => {
+                out.lose_part(ItemKindTag::Message, value, Reason::Refused)
+            }
             (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thinking(form, out);
                 let before = self.thought.replace((*item, *part));
@@ -436,7 +460,7 @@ impl AssistantWriter {
         part: u32,
         text: &Str<'_>,
         form: &mut dyn AssistantForm,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         if self.open != OpenUtterance::Text(item, part) {
             self.close(form, out);
@@ -446,7 +470,7 @@ impl AssistantWriter {
         form.grow(Growth::Text(text), out);
     }
 
-    fn thinking(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn thinking(&mut self, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         if self.open != OpenUtterance::Thinking {
             self.close(form, out);
             form.open(Opening::Thinking, out);
@@ -454,7 +478,7 @@ impl AssistantWriter {
         }
     }
 
-    fn opaque(&mut self, opaque: &Opaque<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn opaque(&mut self, opaque: &Opaque<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         match opaque.kind {
             OpaqueKind::Signature if opaque.value.is_empty() => {}
             // A later signature replaces an earlier signature: the signature is written at the end of the reasoning.
@@ -475,21 +499,21 @@ impl AssistantWriter {
 
     /// Writes the signature of the open reasoning, if any.
     #[inline]
-    fn sign(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn sign(&mut self, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         if self.signature.is_some() {
             self.write_signature(form, out);
         }
     }
 
     #[cold]
-    fn write_signature(&mut self, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn write_signature(&mut self, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         if let Some((issuer, value)) = self.signature.take() {
             let value = value.text();
             form.grow(Growth::Signature(&Opaque { kind: OpaqueKind::Signature, issuer, value }), out);
         }
     }
 
-    fn arguments(&mut self, args: &Args<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn arguments(&mut self, args: &Args<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         let raw = match (self.profile.arguments, args) {
             (ArgumentForm::Text, Args::Json(json)) => arguments::raw_arguments(json, &mut self.tape),
             (ArgumentForm::Text | ArgumentForm::Object, _) => None,
@@ -502,7 +526,7 @@ impl AssistantWriter {
         }
     }
 
-    fn complete(&mut self, tail: &ItemTail<'_>, form: &mut dyn AssistantForm, out: &mut Target<'_>) {
+    fn complete(&mut self, tail: &ItemTail<'_>, form: &mut dyn AssistantForm, out: &mut WriterOutput<'_>) {
         let ItemTail { id, status, .. } = tail;
         let is_cut = *status == Status::Interrupted;
         let Some((_, current)) = self.current.filter(|(current, _)| current == id) else {

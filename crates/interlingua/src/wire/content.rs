@@ -4,7 +4,7 @@ use super::profile::BlankText;
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{Arrival, Delta, Field, ItemId, Part};
-use crate::pipe::{ReadPlace, Target};
+use crate::pipe::{ReadPlace, WriterOutput};
 
 /// A text held until it is decided whether the target accepts it, with the number of its frame.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct HeldText {
 }
 
 impl HeldText {
-    pub(crate) fn new(text: &Str<'_>, out: &Target<'_>) -> Self {
+    pub(crate) fn new(text: &Str<'_>, out: &WriterOutput<'_>) -> Self {
         Self { text: text.as_escaped().to_owned(), read: out.read_place() }
     }
 
@@ -23,7 +23,7 @@ impl HeldText {
     }
 
     /// Books the text as lost reasoning.
-    pub(crate) fn lose_thought(&self, reason: Reason, out: &mut Target<'_>) {
+    pub(crate) fn lose_thought(&self, reason: Reason, out: &mut WriterOutput<'_>) {
         match out.at(self.read) {
             Some(mut out) => out.lose_thought(&self.text(), reason),
             None => out.ledger.lose_late(Field::ReasoningText, reason, 1, self.text.len() as u64),
@@ -32,7 +32,7 @@ impl HeldText {
 
     /// Books the text as lost. If its frame is still current, the loss goes to the frame's last value of the field
     /// that is not booked yet.
-    pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut Target<'_>) {
+    pub(crate) fn lose(&self, field: Field, reason: Reason, out: &mut WriterOutput<'_>) {
         match out.at(self.read) {
             Some(mut out) => out.lose_str(field, &self.text(), reason),
             None => out.ledger.lose_late(field, reason, 1, self.text.len() as u64),
@@ -92,7 +92,7 @@ impl WireContent {
     }
 
     /// Adds text, or a piece of it; pieces of the same part are joined.
-    pub(crate) fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut Target<'_>) {
+    pub(crate) fn text(&mut self, item: ItemId, part: u32, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         if self.last != Some((item, part)) {
             self.end(out);
             self.last = Some((item, part));
@@ -113,7 +113,7 @@ impl WireContent {
     }
 
     /// Starts a part that is not text and belongs to no item; the returned writer writes it.
-    pub(crate) fn part(&mut self, out: &mut Target<'_>) -> JsonWriter<'_> {
+    pub(crate) fn part(&mut self, out: &mut WriterOutput<'_>) -> JsonWriter<'_> {
         self.end(out);
         self.parts += 1;
         self.others += 1;
@@ -122,7 +122,13 @@ impl WireContent {
     }
 
     /// Adds a part of an item that is not text.
-    pub(crate) fn item_part(&mut self, item: ItemId, part: u32, json: &JsonBuffer, out: &mut Target<'_>) {
+    pub(crate) fn item_part(
+        &mut self,
+        item: ItemId,
+        part: u32,
+        json: &JsonBuffer,
+        out: &mut WriterOutput<'_>,
+    ) {
         self.part(out).values(json.bytes());
         self.last = Some((item, part));
     }
@@ -171,7 +177,7 @@ impl WireContent {
     }
 
     /// Ends the last text. A text that is still blank is booked as lost.
-    pub(crate) fn end(&mut self, out: &mut Target<'_>) {
+    pub(crate) fn end(&mut self, out: &mut WriterOutput<'_>) {
         self.last = None;
         if std::mem::take(&mut self.open) {
             self.held.hold().close_string().end_object();
@@ -183,7 +189,7 @@ impl WireContent {
     }
 
     #[cold]
-    fn lose_blank(&mut self, out: &mut Target<'_>) {
+    fn lose_blank(&mut self, out: &mut WriterOutput<'_>) {
         for held in self.blank.drain(..) {
             held.lose(Field::MessageText, Reason::Refused, out);
         }

@@ -3,8 +3,8 @@
 use crate::error::Code;
 use crate::json::{JsonWriter, Str};
 use crate::ledger::{Leftover, Reason};
-use crate::model::{Event, Field, ModelInfo, Of, Says, Turn, Usage};
-use crate::pipe::{Doc, Events, Reader, Target, Writer};
+use crate::model::{Event, Field, ItemKindTag, ModelInfo, Support, Turn, Usage};
+use crate::pipe::{Doc, EventSink, Reader, Writer, WriterOutput};
 use crate::tape::{Kind, Val};
 use crate::wire::note_blanks;
 
@@ -32,7 +32,7 @@ pub(crate) struct ListWords {
 pub(crate) struct ModelListReader(pub(crate) &'static ListWords);
 
 impl Reader for ModelListReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let words = self.0;
         let Some(list) = doc.root.get(words.list).filter(|list| list.kind() == Kind::Array) else {
             return out.problem(Code::UnknownShape, None, "a list of models has a list of them");
@@ -94,7 +94,7 @@ impl ModelListWriter {
         Self { words, begun: false }
     }
 
-    fn begin(&mut self, out: &mut Target<'_>) {
+    fn begin(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             out.json.object();
             if !self.words.around.is_empty() {
@@ -105,7 +105,12 @@ impl ModelListWriter {
     }
 
     /// Writes a member; returns whether the dialect has one for the field.
-    fn member(&self, field: Field, write: impl FnOnce(&mut JsonWriter<'_>), out: &mut Target<'_>) -> bool {
+    fn member(
+        &self,
+        field: Field,
+        write: impl FnOnce(&mut JsonWriter<'_>),
+        out: &mut WriterOutput<'_>,
+    ) -> bool {
         let Some((_, name)) = self.words.members.iter().find(|(known, _)| *known == field) else {
             return false;
         };
@@ -115,9 +120,9 @@ impl ModelListWriter {
 }
 
 impl Writer for ModelListWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let Event::Model(model) = event else {
-            return out.lose_event(Of::Message, event, Reason::NoSlot);
+            return out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
         };
         self.begin(out);
         let ModelInfo { id, name, about, owner, time, input_limit, output_limit } = model;
@@ -164,34 +169,34 @@ impl Writer for ModelListWriter {
         out.json.end_object();
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.begin(out);
         out.json.end_array().end_object();
     }
 }
 
 /// The support table of a list of models.
-pub(crate) const fn says_of_models(field: Field) -> Says {
+pub(crate) const fn says_of_models(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding | Field::ModelId => Says::Exactly,
+        Field::Structure | Field::Padding | Field::ModelId => Support::Exactly,
         Field::ModelName
         | Field::ModelAbout
         | Field::ModelOwner
         | Field::ModelTime
         | Field::ModelInputLimit
-        | Field::ModelOutputLimit => Says::Less("as far as the API's list has a place for it"),
-        _ => Says::No(Reason::NoSlot),
+        | Field::ModelOutputLimit => Support::Less("as far as the API's list has a place for it"),
+        _ => Support::No(Reason::NoSlot),
     }
 }
 
 /// The support table of a token count.
-pub(crate) const fn says_of_count(field: Field) -> Says {
+pub(crate) const fn says_of_count(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
-        Field::UsageInput | Field::UsageCacheRead | Field::UsageCacheWrite => Says::Emulated("in the sum"),
-        _ => Says::No(Reason::NoSlot),
+        Field::Structure | Field::Padding => Support::Exactly,
+        Field::UsageInput | Field::UsageCacheRead | Field::UsageCacheWrite => Support::Emulated("in the sum"),
+        _ => Support::No(Reason::NoSlot),
     }
 }
 
@@ -207,7 +212,7 @@ pub(crate) struct CountWords {
 pub(crate) struct CountReader(pub(crate) &'static CountWords);
 
 impl Reader for CountReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let (holder, name) = self.place(doc.root);
         let all = holder.and_then(|holder| holder.note_u64(name, Field::UsageInput));
         let Some(all) = all else {
@@ -242,9 +247,9 @@ impl CountWriter {
 }
 
 impl Writer for CountWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let (Event::Usage(Turn { usage: Some(usage), .. }), false) = (event, self.written) else {
-            return out.lose_event(Of::Message, event, Reason::NoSlot);
+            return out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
         };
         self.written = true;
         out.json.object();
@@ -265,7 +270,7 @@ impl Writer for CountWriter {
         out.json.end_object();
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }

@@ -8,14 +8,14 @@ use super::settings::{CacheWords, Setting};
 use super::words::StopWords;
 use crate::json::Str;
 use crate::ledger::Reason;
-use crate::model::{CallKind, Opaque, SaysTable, Service, Tool};
+use crate::model::{CallKind, Opaque, Service, SupportTable, Tool};
 
 /// The profile of a backend or a client.
 pub(crate) struct Profile {
     /// The vendor of the dialect, for requests without a named backend.
     pub(crate) vendor: &'static Backend,
     /// The support table.
-    pub(crate) says: SaysTable,
+    pub(crate) support: SupportTable,
     /// Settings that are a single value.
     pub(crate) settings: &'static [Setting],
     /// The words for cache marks.

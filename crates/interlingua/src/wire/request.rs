@@ -17,10 +17,10 @@ use crate::dialects::Options;
 use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, Reason, text_key};
 use crate::model::{
-    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Part, Request,
-    Status, ToolCall, ToolResult,
+    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media, MediaSource, Part,
+    Request, Status, ToolCall, ToolResult,
 };
-use crate::pipe::{OpenItems, Target, Writer};
+use crate::pipe::{OpenItems, Writer, WriterOutput};
 
 /// A dialect's form of a request.
 pub(crate) trait RequestForm: Send {
@@ -38,31 +38,43 @@ pub(crate) trait RequestForm: Send {
         self.profile().cache
     }
     /// Opens the request and writes its settings, for a model with the given capabilities.
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>);
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>);
     /// The form for the content of the assistant's turn.
     fn assistant(&mut self) -> &mut dyn AssistantForm;
     /// Writes the assistant's turn, possibly the last turn; returns whether it had content.
-    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool;
+    fn end_assistant(&mut self, is_last: bool, out: &mut WriterOutput<'_>) -> bool;
     /// Adds an image or a document to the content of a message or a result, or books it as lost.
-    fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>);
+    fn media(&mut self, media: PlacedMedia<'_>, content: &mut WireContent, out: &mut WriterOutput<'_>);
     /// Adds a JSON value to the content of a message or a result, in dialects without a JSON part.
-    fn json(&mut self, delta: &Delta<'_>, json: &Raw<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn json(
+        &mut self,
+        delta: &Delta<'_>,
+        json: &Raw<'_>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         out.ledger.note("JSON content written as text");
         content.text(delta.item, delta.part, &Str::plain(json.as_str()), out);
     }
     /// Writes a complete message of the user or the system. Calls may still wait for their results.
-    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>);
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut WriterOutput<'_>);
     /// Writes the result of the call with the given escaped id.
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>);
+    fn result(
+        &mut self,
+        id: &str,
+        is_error: Option<bool>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    );
     /// Called when every call has its result, with the speaker of the next turn.
-    fn settle(&mut self, next: Speaker, out: &mut Target<'_>);
+    fn settle(&mut self, next: Speaker, out: &mut WriterOutput<'_>);
     /// Called after the last item.
-    fn end(&mut self, out: &mut Target<'_>);
+    fn end(&mut self, out: &mut WriterOutput<'_>);
 }
 
 /// Media as a part of an item.
 pub(crate) struct PlacedMedia<'a> {
-    pub(crate) of: Of,
+    pub(crate) of: ItemKindTag,
     /// The id of the call, if the media are part of a result.
     pub(crate) call: &'a str,
     pub(crate) delta: &'a Delta<'a>,
@@ -144,7 +156,7 @@ struct Errand {
 
 impl Errand {
     /// The changed request, if there are changes.
-    fn apply<'a>(&self, request: &Request<'a>, out: &mut Target<'_>) -> Option<Request<'a>> {
+    fn apply<'a>(&self, request: &Request<'a>, out: &mut WriterOutput<'_>) -> Option<Request<'a>> {
         let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
         let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most));
         if self.model.is_none() && limit.is_none() {
@@ -201,7 +213,7 @@ impl<T: RequestForm> RequestWriter<T> {
 }
 
 impl<T: RequestForm> RequestWriter<T> {
-    fn begin(&mut self, request: &Request<'_>, out: &mut Target<'_>) {
+    fn begin(&mut self, request: &Request<'_>, out: &mut WriterOutput<'_>) {
         self.begun = true;
         let asked = self.errand.apply(request, out);
         let request = asked.as_ref().unwrap_or(request);
@@ -219,7 +231,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.form.settings(request, self.takes, out);
     }
 
-    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let ItemHead { id, kind, author, .. } = head;
         let to = match kind {
             ItemKind::Message => {
@@ -279,7 +291,13 @@ impl<T: RequestForm> RequestWriter<T> {
 
     /// Starts a call. APIs require unique ids: a call with the id of an earlier call gets a new id, and so does its
     /// result.
-    fn call(&mut self, head: &ItemHead<'_>, call: &ToolCall<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn call(
+        &mut self,
+        head: &ItemHead<'_>,
+        call: &ToolCall<'_>,
+        event: &Event<'_>,
+        out: &mut WriterOutput<'_>,
+    ) {
         // An id that the backend issued goes back unchanged.
         let issued = call.call_id.as_ref().map(aliases::issued);
         let restored = issued.as_ref().filter(|issued| call.call_id.as_ref() != Some(issued)).map(|issued| {
@@ -308,7 +326,7 @@ impl<T: RequestForm> RequestWriter<T> {
         self.call_ids.insert(text_key(id.as_escaped()))
     }
 
-    fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn grew(&mut self, delta: &Delta<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(to) = self.open.get(*item).copied() else { return };
         if let Part::Cache(_) = value {
@@ -380,7 +398,7 @@ impl<T: RequestForm> RequestWriter<T> {
         }
     }
 
-    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut Target<'_>) {
+    fn completed(&mut self, tail: &ItemTail<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let ItemTail { id, is_error, .. } = tail;
         let Some(to) = self.open.remove(*id) else { return };
         let (author, narrowed, waited) = match to {
@@ -418,7 +436,7 @@ impl<T: RequestForm> RequestWriter<T> {
     /// The author of a system message in the output: the system if the server accepts the position, else the user,
     /// with a mark and at the same position. Leading system messages may have to be a single message, which then waits
     /// for more content.
-    fn place_system(&mut self, author: Author, narrowed: bool, out: &mut Target<'_>) -> Option<Author> {
+    fn place_system(&mut self, author: Author, narrowed: bool, out: &mut WriterOutput<'_>) -> Option<Author> {
         let before = if self.pairs.is_waiting() { TurnBefore::Results } else { self.before };
         match (self.takes.system, before) {
             (SystemPlaces::Anywhere, _)
@@ -453,7 +471,7 @@ impl<T: RequestForm> RequestWriter<T> {
     }
 
     /// Writes the leading system message.
-    fn end_lead(&mut self, out: &mut Target<'_>) {
+    fn end_lead(&mut self, out: &mut WriterOutput<'_>) {
         if !self.lead.is_empty() {
             let (author, content) = (self.lead_author, &mut self.lead);
             let message = GatheredMessage { author, narrowed: false, content, waited: false, waits: false };
@@ -462,7 +480,7 @@ impl<T: RequestForm> RequestWriter<T> {
         }
     }
 
-    fn begin_assistant(&mut self, out: &mut Target<'_>) {
+    fn begin_assistant(&mut self, out: &mut WriterOutput<'_>) {
         if self.turn == AssistantTurn::Closed {
             self.turn = AssistantTurn::Open;
             self.settle(Speaker::Assistant, out);
@@ -470,7 +488,7 @@ impl<T: RequestForm> RequestWriter<T> {
         }
     }
 
-    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) {
+    fn end_assistant(&mut self, is_last: bool, out: &mut WriterOutput<'_>) {
         if std::mem::replace(&mut self.turn, AssistantTurn::Closed) == AssistantTurn::Closed {
             return;
         }
@@ -488,7 +506,7 @@ impl<T: RequestForm> RequestWriter<T> {
     }
 
     /// Before the next turn, adds a placeholder result for each call without a result.
-    fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
+    fn settle(&mut self, next: Speaker, out: &mut WriterOutput<'_>) {
         while let Some(id) = self.pairs.next() {
             out.ledger.note("call without a result got one that says so");
             let mut content = WireContent::new(self.profile.texts);
@@ -501,7 +519,7 @@ impl<T: RequestForm> RequestWriter<T> {
     }
 
     /// Writes a made-up user message.
-    fn say_for_user(&mut self, text: &'static str, out: &mut Target<'_>) {
+    fn say_for_user(&mut self, text: &'static str, out: &mut WriterOutput<'_>) {
         let mut content = WireContent::new(self.profile.texts);
         content.text(ItemId(0), 0, &Str::escaped(text), out);
         content.end(out);
@@ -551,11 +569,11 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::Request(request) if !self.begun => self.begin(request, out),
             // A model call has one set of settings, and they come first.
-            Event::Request(_) => out.lose_event(Of::Message, event, Reason::Refused),
+            Event::Request(_) => out.lose_event(ItemKindTag::Message, event, Reason::Refused),
             Event::ItemStarted(head) => {
                 if !self.begun {
                     self.begin(&Request::default(), out);
@@ -586,9 +604,9 @@ impl<T: RequestForm> Writer for RequestWriter<T> {
         }
     }
 
-    fn leftover(&mut self, _: Leftover<'_>, _: &mut Target<'_>) {}
+    fn leftover(&mut self, _: Leftover<'_>, _: &mut WriterOutput<'_>) {}
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         if self.begun {
             self.end_lead(out);
             self.end_assistant(true, out);
@@ -614,7 +632,7 @@ fn write_document(
     (item, part): (ItemId, u32),
     media: &Media<'_>,
     content: &mut WireContent,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let Media { media_type, source, name, context, citable, detail } = media;
     out.ledger.note("text document written as text");
@@ -634,7 +652,7 @@ fn write_document(
 }
 
 /// The same media with a media type that APIs accept, if theirs differs.
-fn with_known_type<'m>(media: &'m Media<'_>, out: &mut Target<'_>) -> Option<Media<'m>> {
+fn with_known_type<'m>(media: &'m Media<'_>, out: &mut WriterOutput<'_>) -> Option<Media<'m>> {
     let known = match (&media.media_type, &media.source) {
         (Some(media_type), _) => {
             let tidy = tidy_type(media_type)?;
@@ -667,7 +685,7 @@ fn takes_media(media: &Media<'_>, takes: &Capabilities) -> Result<(), Reason> {
 }
 
 /// Books the status of an item, which has no member on the wire: only an interrupted call is visible.
-pub(super) fn lose_status(tail: &ItemTail<'_>, out: &mut Target<'_>) {
+pub(super) fn lose_status(tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
     let ItemTail { status, native_status, .. } = tail;
     out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
     if *status == Status::Failed {

@@ -10,7 +10,7 @@ use super::backends::SchemaRules;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::Field;
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Limits, TapeBuf, Val, WantedNames};
 
 /// The schema of a tool without arguments.
@@ -22,7 +22,7 @@ pub(crate) fn write_tool_schema(
     strict: Option<bool>,
     rules: SchemaRules,
     tape: &mut TapeBuf,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let strict = strict == Some(true);
     let Some(schema) = schema else {
@@ -34,7 +34,7 @@ pub(crate) fn write_tool_schema(
     // Nearly every schema starts with its type.
     let is_plain =
         || [r#"{"type":"object""#, r#"{"type": "object""#].iter().any(|head| text.starts_with(head));
-    // Every keyword for a choice ends in `Of`; a different name with this ending is resolved by parsing.
+    // Every keyword for a choice ends in `ItemKindTag`; a different name with this ending is resolved by parsing.
     let has_choice = || memchr::memchr_iter(b'O', text.as_bytes()).any(|at| text[at..].starts_with("Of\""));
     let fits = !rules.typed && !strict && is_plain();
     if fits && !(rules.object_root && has_choice()) {
@@ -93,7 +93,7 @@ pub(crate) fn write_answer_schema(
     schema: &Raw<'_>,
     rules: SchemaRules,
     tape: &mut TapeBuf,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let parsed = tape.parse(schema.as_str(), &Limits::default()).ok();
     let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);

@@ -8,8 +8,8 @@ use super::profile::Profile;
 use super::thinking::ThinkingPlan;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
-use crate::model::{CacheMark, Field, Request, Says, SettingMut, SettingRef, Tool, ToolChoice};
-use crate::pipe::Target;
+use crate::model::{CacheMark, Field, Request, SettingMut, SettingRef, Support, Tool, ToolChoice};
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
 
 /// One setting of a dialect.
@@ -98,7 +98,12 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
 const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
 
 /// Writes every supported setting of the table.
-pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabilities, out: &mut Target<'_>) {
+pub(crate) fn write(
+    request: &Request<'_>,
+    profile: &Profile,
+    takes: &Capabilities,
+    out: &mut WriterOutput<'_>,
+) {
     if request.model.is_none() && takes.needs_model {
         out.ledger.note("no model named: called `unknown`");
         out.json.key("model").literal("unknown");
@@ -106,7 +111,7 @@ pub(crate) fn write(request: &Request<'_>, profile: &Profile, takes: &Capabiliti
     let samples = takes.sampling_with_thinking || !ThinkingPlan::is_asked(&request.reasoning, takes);
     for Setting { names, field, how } in profile.settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
-        if matches!((profile.says)(*field), Says::No(_)) {
+        if matches!((profile.support)(*field), Support::No(_)) {
             continue;
         }
         if !takes.takes(*field) || !samples && SAMPLING.contains(field) {
@@ -128,7 +133,7 @@ fn write_one(
     how: &SettingForm,
     setting: SettingRef<'_, '_>,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     match setting {
         SettingRef::Text(Some(text)) => match how {
@@ -275,7 +280,7 @@ fn stops(text: &Str<'_>, takes: &Capabilities) -> bool {
 }
 
 /// Books a setting that the backend refuses as lost.
-fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut Target<'_>) {
+fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut WriterOutput<'_>) {
     match setting {
         SettingRef::Text(text) => out.lose_some(field, text.as_ref(), Reason::Refused),
         SettingRef::Number(Some(number)) => out.lose_raw(field, number, Reason::Refused),
@@ -313,7 +318,7 @@ impl ChoiceWords {
 }
 
 /// Books the fields of another vendor's tool that the target's substitute does not have.
-pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut Target<'_>) {
+pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
     out.ledger.note("another vendor's tool replaced by the target's own for the same");
     out.lose_some(Field::ToolType, tool.vendor_type.as_ref(), Reason::Narrowed);
     out.lose_str(Field::ToolName, &tool.name, Reason::Narrowed);
@@ -340,12 +345,13 @@ pub(crate) fn write_tools<'a, 't>(
     request: &'a Request<'t>,
     dialect: (&Profile, &ChoiceWords),
     (takes, thinks): (&Capabilities, bool),
-    out: &mut Target<'_>,
-    mut write: impl FnMut(&Tool<'t>, &Str<'_>, &mut Target<'_>),
+    out: &mut WriterOutput<'_>,
+    mut write: impl FnMut(&Tool<'t>, &Str<'_>, &mut WriterOutput<'_>),
 ) -> OfferedChoice<'a, 't> {
     let (profile, words) = dialect;
     let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
-    let says_allowed = !matches!((profile.says)(Field::AllowedTools), Says::No(_) | Says::Emulated(_));
+    let says_allowed =
+        !matches!((profile.support)(Field::AllowedTools), Support::No(_) | Support::Emulated(_));
     let allowed: HashSet<&str> =
         request.allowed_tools.iter().filter(|_| !says_allowed).map(Str::as_escaped).collect();
     let is_allowed = |tool: &Tool<'_>| allowed.is_empty() || allowed.contains(tool.name.as_escaped());
@@ -443,7 +449,7 @@ impl CacheWords {
     }
 
     /// Books the members of a mark that are not written.
-    pub(crate) fn lose_rest(&self, mark: &CacheMark<'_>, fields: [Field; 2], out: &mut Target<'_>) {
+    pub(crate) fn lose_rest(&self, mark: &CacheMark<'_>, fields: [Field; 2], out: &mut WriterOutput<'_>) {
         let CacheMark { kind, lifetime } = mark;
         let odd = Some(kind).filter(|kind| !MARKS.iter().any(|known| kind.is(known)));
         out.lose_some(fields[0], odd, Reason::Narrowed);
@@ -457,7 +463,7 @@ impl CacheWords {
 }
 
 /// Books the tool choice of a request without tools.
-fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut Target<'_>) {
+fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut WriterOutput<'_>) {
     match choice {
         Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
         Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {

@@ -4,7 +4,7 @@ use super::backends::Capabilities;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Field, Reasoning};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 /// The efforts, from none to max, each with its equivalent budget for backends with budgets only.
 const LADDER: [(&str, u64); 7] = [
@@ -33,7 +33,7 @@ impl<'a> ThinkingPlan<'a> {
         reasoning: &'a Reasoning<'_>,
         limit: Option<u64>,
         takes: &Capabilities,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> Self {
         let Reasoning { effort, budget, mode: _, visibility: _ } = reasoning;
         let mut plan = Self::default();
@@ -61,7 +61,7 @@ impl<'a> ThinkingPlan<'a> {
         effort: &Str<'_>,
         limit: Option<u64>,
         takes: &Capabilities,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         if let Some(word) = takes.efforts.iter().find(|word| effort.is(word)) {
             self.effort = Some(word);
@@ -95,7 +95,7 @@ impl<'a> ThinkingPlan<'a> {
         budget: &'a Raw<'_>,
         limit: Option<u64>,
         takes: &Capabilities,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         let asked = budget.as_str().parse::<u64>().ok();
         if asked == Some(0) && takes.thinking.off {

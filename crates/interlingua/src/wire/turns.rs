@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::json::Str;
 use crate::ledger::Ledger;
-use crate::model::{Author, Of};
+use crate::model::{Author, ItemKindTag};
 
 /// The destination of an open item's pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,12 @@ pub(crate) enum Destination {
 
 impl Destination {
     /// The kind of item that the pieces belong to.
-    pub(crate) const fn of(self) -> Of {
+    pub(crate) const fn of(self) -> ItemKindTag {
         match self {
-            Destination::User { .. } | Destination::System { .. } | Destination::Assistant => Of::Message,
-            Destination::Result => Of::Result,
+            Destination::User { .. } | Destination::System { .. } | Destination::Assistant => {
+                ItemKindTag::Message
+            }
+            Destination::Result => ItemKindTag::Result,
         }
     }
 

@@ -6,7 +6,7 @@ use super::note_blanks;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{Failure, FailureClass, Field, Stop, StopClass, Words};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
 
 /// A dialect's words for stop reasons.
@@ -48,7 +48,7 @@ impl StopWords {
         &self,
         stop: Option<&Stop<'_>>,
         facts: AnswerFacts,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) -> &'static str {
         // An answer with calls waits for their results, regardless of the source's stop reason.
         let natural = if facts.calls { StopClass::ToolUse } else { StopClass::End };
@@ -375,12 +375,12 @@ impl ErrorWords {
 
     /// The class of a type or code.
     fn class(&self, word: &Str<'_>) -> Option<FailureClass> {
-        let says = |(_, kind, code): &&(FailureClass, &str, Option<&str>)| {
+        let support = |(_, kind, code): &&(FailureClass, &str, Option<&str>)| {
             code.is_some_and(|code| word.is(code)) || word.is(kind)
         };
         // A code is more specific than a type that several classes share.
         let by_code = self.rows.iter().find(|(_, _, code)| code.is_some_and(|code| word.is(code)));
-        let row = by_code.or_else(|| self.rows.iter().find(says));
+        let row = by_code.or_else(|| self.rows.iter().find(support));
         row.map(|(class, ..)| *class).or_else(|| self.more.value(word)).or_else(|| COMMON.value(word))
     }
 

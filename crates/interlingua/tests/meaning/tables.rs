@@ -318,7 +318,7 @@ fn meanings(dialect: &'static Dialect, cases: &[Case]) -> (Vec<Meaning>, Vec<Exa
                 let text = leaf.kind == Kind::String;
                 source.with(leaf, &if text { format!("\"{value}\"") } else { value.to_owned() })
             };
-            let told = |bytes: &[u8]| watch(way, bytes, Look::Events).0.events;
+            let told = |bytes: &[u8]| watch(way, bytes, Look::EventSink).0.events;
             let (without, others): (&str, Vec<&str>) = match *word {
                 "true" => ("false", vec!["true"]),
                 "0" => ("0", vec!["1", "429"]),

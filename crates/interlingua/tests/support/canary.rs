@@ -8,7 +8,7 @@ use interlingua::model::Field;
 use interlingua::tape::{Claim, Kind};
 
 use super::books::{Breach, Excuse, Fates, MADE_OF_A_KEPT_LINE, Source, SourceLeaf};
-use super::leaves::says;
+use super::leaves::support;
 use super::{Case, Way, convert_traced};
 
 pub const CANARY: &str = "a word is in the output, or its leaf is lost";
@@ -191,7 +191,7 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
         let (count, lost) = shared[word.as_str()];
         let is_there = there.contains(word.as_bytes());
         let name = field.map_or("no field", Field::word);
-        let restored = case.is_restored_by(to) && says(&out.bytes, &text(leaf).replace(word, ""));
+        let restored = case.is_restored_by(to) && support(&out.bytes, &text(leaf).replace(word, ""));
         let how = match fate {
             Fate::Mapped if restored => continue,
             Fate::Mapped | Fate::Kept if is_there || lost || fates.is_lost_late(field) => continue,

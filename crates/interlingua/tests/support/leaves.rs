@@ -87,7 +87,7 @@ pub fn leaf_law<'c>(
             continue;
         }
         // The kept lines that restore a session contain the value, too.
-        if case.is_restored_by(to) && says(&before.bytes, source.text(leaf)) {
+        if case.is_restored_by(to) && support(&before.bytes, source.text(leaf)) {
             continue;
         }
         let word = if kept { "kept" } else { "mapped" };
@@ -104,7 +104,7 @@ pub fn leaf_law<'c>(
 }
 
 /// Whether an output contains a value.
-pub fn says(output: &[u8], json: &str) -> bool {
+pub fn support(output: &[u8], json: &str) -> bool {
     let text = json.trim_matches('"');
     text.is_empty() || find(output, text.as_bytes()).is_some()
 }

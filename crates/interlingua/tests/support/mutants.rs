@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use interlingua::dialects::{Dialect, MakeReader, Options, Role, RoleSpec, WriteSpec};
 use interlingua::ledger::{Leftover, Reason};
-use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says, SaysTable};
-use interlingua::pipe::{Doc, Events, Reader, Target, Writer};
+use interlingua::model::{
+    Delta, Event, Field, ItemHead, ItemId, ItemKindTag, ItemTail, Support, SupportTable,
+};
+use interlingua::pipe::{Doc, EventSink, Reader, Writer, WriterOutput};
 use interlingua::tape::{Claim, Val};
 
 use super::Way;
@@ -23,16 +25,16 @@ pub trait Mutation: Send + 'static {
 /// State of a mutant writer.
 #[derive(Clone, Default)]
 pub struct Memory {
-    kinds: BTreeMap<ItemId, Of>,
+    kinds: BTreeMap<ItemId, ItemKindTag>,
     /// The number of texts in each item.
     pub texts: BTreeMap<ItemId, usize>,
 }
 
 impl Memory {
     /// The kind of the item that an event belongs to.
-    pub fn of(&self, event: &Event<'_>) -> Option<Of> {
+    pub fn of(&self, event: &Event<'_>) -> Option<ItemKindTag> {
         match event {
-            Event::ItemStarted(head) => Some(Of::item(&head.kind)),
+            Event::ItemStarted(head) => Some(ItemKindTag::item(&head.kind)),
             Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. }) => {
                 self.kinds.get(id).copied()
             }
@@ -44,14 +46,14 @@ impl Memory {
 /// The dialect with the mutated writer.
 pub fn mutant_writer<M: Mutation>() -> Way {
     let way = (Dialect::named(M::OF.0).expect("registered"), M::OF.1);
-    let says = write_spec(way).says;
-    with(way, None, Some(WriteSpec { make: make::<M>, says }))
+    let support = write_spec(way).support;
+    with(way, None, Some(WriteSpec { make: make::<M>, support }))
 }
 
 /// The dialect with that table.
-pub fn mutant_table(way: Way, says: SaysTable) -> Way {
+pub fn mutant_table(way: Way, support: SupportTable) -> Way {
     let make = write_spec(way).make;
-    with(way, None, Some(WriteSpec { make, says }))
+    with(way, None, Some(WriteSpec { make, support }))
 }
 
 /// The dialect with that reader.
@@ -71,7 +73,7 @@ fn with(way: Way, read: Option<MakeReader>, write: Option<WriteSpec>) -> Way {
         .roles
         .iter()
         .map(|spec| {
-            let same = spec.write.as_ref().map(|spec| WriteSpec { make: spec.make, says: spec.says });
+            let same = spec.write.as_ref().map(|spec| WriteSpec { make: spec.make, support: spec.support });
             let (read, write) = if spec.role == way.1 { std::mem::take(&mut changed) } else { (None, None) };
             RoleSpec {
                 role: spec.role,
@@ -112,24 +114,24 @@ impl<M: Mutation> Writer for Mutant<M> {
         self.inner.kept_lines_follow(owner);
     }
 
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         self.inner.kept_with_next(owner, out);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::ItemStarted(head) = event {
-            self.memory.kinds.insert(head.id, Of::item(&head.kind));
+            self.memory.kinds.insert(head.id, ItemKindTag::item(&head.kind));
         }
         if let Some(event) = M::edit(&mut self.memory, event.clone()) {
             self.inner.event(&event, out);
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.inner.finish(out);
     }
 }
@@ -138,16 +140,16 @@ impl<M: Mutation> Writer for Mutant<M> {
 pub struct Forgetful(pub Box<dyn Reader>);
 
 impl Reader for Forgetful {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         self.0.document(doc, out);
         claim_free(doc.root);
     }
 
-    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, out: &mut EventSink<'_>) -> bool {
         self.0.sentinel(text, out)
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         self.0.finish(out);
     }
 }
@@ -167,6 +169,6 @@ fn claim_free(val: Val<'_>) {
 }
 
 /// A false support table: every field is exact.
-pub const fn boasts(_: Field) -> Says {
-    Says::Exactly
+pub const fn boasts(_: Field) -> Support {
+    Support::Exactly
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::Options;
 use interlingua::ledger::{Leftover, LeftoverBody};
-use interlingua::model::{Delta, Event, Field, ItemId, ItemTail, Of};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::model::{Delta, Event, Field, ItemId, ItemKindTag, ItemTail};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use interlingua::tape::Claim;
 
 use super::books::{Breach, Source};
@@ -60,22 +60,22 @@ pub fn naming_law(case: &Case) -> Vec<Breach> {
 struct Places {
     /// Addresses, and the field.
     values: Vec<(Range<usize>, Field)>,
-    kinds: BTreeMap<ItemId, Of>,
+    kinds: BTreeMap<ItemId, ItemKindTag>,
     /// The path, and the finding.
     found: Arc<Mutex<BTreeSet<(String, String)>>>,
 }
 
 impl Writer for Places {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let of = match event {
             Event::ItemStarted(head) => {
-                self.kinds.insert(head.id, Of::item(&head.kind));
-                Of::item(&head.kind)
+                self.kinds.insert(head.id, ItemKindTag::item(&head.kind));
+                ItemKindTag::item(&head.kind)
             }
             Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. }) => {
-                self.kinds.get(id).copied().unwrap_or(Of::Message)
+                self.kinds.get(id).copied().unwrap_or(ItemKindTag::Message)
             }
-            _ => Of::Message,
+            _ => ItemKindTag::Message,
         };
         event.clone().each_field(of, &mut |field, value| {
             if let Some(text) = value.source().filter(|text| !text.is_empty()) {
@@ -86,7 +86,7 @@ impl Writer for Places {
         });
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         if let LeftoverBody::Frame(tape) = leftover.body {
             let base = tape.text().as_ptr() as usize;
             let mut leaves = Vec::new();
@@ -119,5 +119,5 @@ impl Writer for Places {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use interlingua::dialects::{Options, Plane};
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::ledger::Report;
-use interlingua::model::{Args, Field, ItemKind, Of, Part, Usage};
+use interlingua::model::{Args, Field, ItemKind, ItemKindTag, Part, Usage};
 
 use super::books::{Breach, Fates, lost_fields};
 use super::{Case, Way, can_read, convert_traced, first_difference};
@@ -153,7 +153,7 @@ fn say(said: &mut Said, field: Field, who: &str, text: &str) {
 }
 
 fn say_item(item: &Item, said: &mut Said) {
-    let of = Of::item(&item.kind);
+    let of = ItemKindTag::item(&item.kind);
     let who = match &item.kind {
         ItemKind::Message => format!(" {:?}", item.author),
         ItemKind::ToolCall(call) => {

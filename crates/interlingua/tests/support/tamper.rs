@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use interlingua::dialects::{Options, WriteSpec};
 use interlingua::ledger::{Leftover, Reason, Report};
-use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemTail, Of, Says};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::model::{Delta, Event, Field, ItemHead, ItemId, ItemKindTag, ItemTail, Support};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 
 use super::books::{Breach, Essence, Fates};
 use super::{Case, Outcome, Sample, Way, unless_other};
@@ -30,21 +30,23 @@ pub fn writer_law(case: &Case, to: Way, sample: &mut Sample<Field>) -> Vec<Breac
             let after = rerun(case, spec, tampering, &before.bytes);
             after.is_none_or(|report| Essence::of(&report) != essence)
         };
-        let how = match (spec.says)(field) {
-            Says::Exactly | Says::Emulated(_) if !seat.tamperings().into_iter().any(changes) => {
+        let how = match (spec.support)(field) {
+            Support::Exactly | Support::Emulated(_) if !seat.tamperings().into_iter().any(changes) => {
                 "said to be said, but no change shows"
             }
-            Says::Exactly | Says::Emulated(_) if !seen.refused && fates.gives_up(field) => {
+            Support::Exactly | Support::Emulated(_) if !seen.refused && fates.gives_up(field) => {
                 "said to be said, but lost here"
             }
-            Says::Exactly | Says::Emulated(_) => continue,
+            Support::Exactly | Support::Emulated(_) => continue,
             // A value without a leaf cannot be booked.
-            Says::Less(_) if !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) => continue,
-            Says::Less(_) if seat.tamperings().into_iter().any(told) => continue,
-            Says::Less(_) => "said to be said in part, but neither a change nor a loss shows",
-            Says::No(_) if changes(seat.once()) => "said not to be said, but a change shows",
-            Says::No(_) if fates.is_mapped_in(frame, field) => "said not to be said, but booked as mapped",
-            Says::No(_) => continue,
+            Support::Less(_) if !fates.is_mapped_in(frame, field) || fates.is_lost_in(frame, field) => {
+                continue;
+            }
+            Support::Less(_) if seat.tamperings().into_iter().any(told) => continue,
+            Support::Less(_) => "said to be said in part, but neither a change nor a loss shows",
+            Support::No(_) if changes(seat.once()) => "said not to be said, but a change shows",
+            Support::No(_) if fates.is_mapped_in(frame, field) => "said not to be said, but booked as mapped",
+            Support::No(_) => continue,
         };
         let how = format!("{how} (value {} of its name in an event of frame {frame})", seat.nth);
         breaches.push(Breach::new(WRITER, case, to, field.word(), how));
@@ -137,8 +139,8 @@ fn tampered(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Pipe, 
         kinds: BTreeMap::new(),
         seen: Arc::clone(&seen),
     };
-    let pipe =
-        Pipe::with_writer_that_says(case.way, (Box::new(writer), spec.says), &options).expect("readable");
+    let pipe = Pipe::with_writer_and_support(case.way, (Box::new(writer), spec.support), &options)
+        .expect("readable");
     (pipe, seen)
 }
 
@@ -148,20 +150,20 @@ struct Tamper {
     change: Option<Tampering>,
     /// The number of events so far.
     events: usize,
-    kinds: BTreeMap<ItemId, Of>,
+    kinds: BTreeMap<ItemId, ItemKindTag>,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Tamper {
-    fn of(&mut self, event: &Event<'_>) -> Of {
+    fn of(&mut self, event: &Event<'_>) -> ItemKindTag {
         match event {
             Event::ItemStarted(head) => {
-                let of = Of::item(&head.kind);
+                let of = ItemKindTag::item(&head.kind);
                 self.kinds.insert(head.id, of);
                 of
             }
             Event::ItemDelta(Delta { item: id, .. }) | Event::ItemCompleted(ItemTail { id, .. }) => {
-                self.kinds.get(id).copied().unwrap_or(Of::Message)
+                self.kinds.get(id).copied().unwrap_or(ItemKindTag::Message)
             }
             Event::SessionStarted(_)
             | Event::SessionUpdated(_)
@@ -178,13 +180,13 @@ impl Tamper {
             | Event::PermissionResolved(_)
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
-            | Event::Error(_) => Of::Message,
+            | Event::Error(_) => ItemKindTag::Message,
         }
     }
 
     /// The event with the value changed, if the change applies to this event. The other values still borrow from their
     /// frame.
-    fn changed<'a>(&self, event: &Event<'a>, of: Of) -> Option<Event<'a>> {
+    fn changed<'a>(&self, event: &Event<'a>, of: ItemKindTag) -> Option<Event<'a>> {
         let tampering = self.change.filter(|tampering| tampering.is_in(self.events))?;
         let mut event = event.clone();
         let mut count: BTreeMap<Field, usize> = BTreeMap::new();
@@ -202,7 +204,7 @@ impl Tamper {
 impl Writer for Tamper {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         let event = Event::ItemStarted(head.clone());
-        let verdict = match self.changed(&event, Of::item(&head.kind)) {
+        let verdict = match self.changed(&event, ItemKindTag::item(&head.kind)) {
             Some(Event::ItemStarted(changed)) => self.inner.takes(&changed),
             _ => self.inner.takes(head),
         };
@@ -216,11 +218,11 @@ impl Writer for Tamper {
         self.inner.kept_lines_follow(owner);
     }
 
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         self.inner.kept_with_next(owner, out);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let of = self.of(event);
         let number = self.events;
         if self.change.is_none() {
@@ -240,11 +242,11 @@ impl Writer for Tamper {
         self.events += 1;
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.inner.leftover(leftover, out);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.inner.finish(out);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use interlingua::dialects::Options;
 use interlingua::ledger::{Leftover, LeftoverBody, Report};
 use interlingua::model::{Event, ItemId, ItemKind};
-use interlingua::pipe::{Pipe, Target, Writer};
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use interlingua::tape::{Claim, Kind, Val};
 
 use super::{PIECE, Way};
@@ -51,7 +51,7 @@ pub enum Look {
     /// Only the order of events.
     Order,
     /// Also the events.
-    Events,
+    EventSink,
     /// Also every leaf.
     Leaves,
 }
@@ -143,15 +143,15 @@ impl Listener {
 }
 
 impl Writer for Listener {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         self.hear(format_args!("{event:?}"));
     }
 
-    fn kept_with_next(&mut self, owner: &str, _: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, _: &mut WriterOutput<'_>) {
         self.hear(format_args!("with the next of {owner}"));
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         match leftover.body {
             LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. } => {
                 self.hear(format_args!("{leftover:?}"));
@@ -167,7 +167,7 @@ impl Writer for Listener {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {}
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
 fn compare_claims(val: Val<'_>, above: Claim, story: &Story, heard: &mut Heard) {
@@ -189,7 +189,7 @@ struct Watch {
 }
 
 impl Writer for Watch {
-    fn event(&mut self, event: &Event<'_>, _: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         let mut seen = self.seen.lock().expect("no panic while held");
         if self.look != Look::Order {
             seen.events.push(format!("{event:?}"));
@@ -197,12 +197,12 @@ impl Writer for Watch {
         seen.order(event);
     }
 
-    fn kept_with_next(&mut self, owner: &str, _: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, _: &mut WriterOutput<'_>) {
         self.seen.lock().expect("no panic while held").events.push(format!("with the next of {owner}"));
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
-        if let (Look::Events | Look::Leaves, LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. }) =
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        if let (Look::EventSink | Look::Leaves, LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. }) =
             (self.look, leftover.body)
         {
             // Leftovers of an earlier conversion are recorded like events.
@@ -221,7 +221,7 @@ impl Writer for Watch {
         leftover.mark_kept(out.ledger);
     }
 
-    fn finish(&mut self, _: &mut Target<'_>) {
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {
         let mut seen = self.seen.lock().expect("no panic while held");
         let open = std::mem::take(&mut seen.open);
         seen.breaches.extend(open.iter().map(|id| format!("item {} was never completed", id.0)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlingua::dialects::{DIALECTS, Role};
 use interlingua::ledger::{Fate, Reason};
-use interlingua::model::{Field, Says};
+use interlingua::model::{Field, Support};
 
 use super::inner_items::nested_cases;
 use super::support::{Case, Way, convert_traced, fixtures, on_two_threads, other_targets};
@@ -32,13 +32,16 @@ fn wrong_cells(case: &Case, to: Way) -> BTreeMap<String, String> {
         let found = match (from.carries(role, to.0, field), leaf.fate) {
             (None, Fate::Lost(reason)) => format!("no cell, but lost ({})", reason.word()),
             // Damaged input and turns that the source abandoned are independent of the target.
-            (Some(Says::Exactly | Says::Emulated(_)), Fate::Lost(Reason::Invalid | Reason::Abandoned)) => {
+            (
+                Some(Support::Exactly | Support::Emulated(_)),
+                Fate::Lost(Reason::Invalid | Reason::Abandoned),
+            ) => {
                 continue;
             }
-            (Some(says @ (Says::Exactly | Says::Emulated(_))), Fate::Lost(reason)) => {
-                format!("{says:?}, but lost ({})", reason.word())
+            (Some(support @ (Support::Exactly | Support::Emulated(_))), Fate::Lost(reason)) => {
+                format!("{support:?}, but lost ({})", reason.word())
             }
-            (Some(says @ Says::No(_)), Fate::Mapped) => format!("{says:?}, but it arrives"),
+            (Some(support @ Support::No(_)), Fate::Mapped) => format!("{support:?}, but it arrives"),
             (None | Some(_), Fate::Mapped | Fate::Kept | Fate::Lost(_)) => continue,
         };
         let cell = format!("{} -> {} in {}, {}", from.name, to.0.name, role.word(), field.word());
@@ -73,7 +76,7 @@ fn fields_beyond_writer(case: &Case) -> BTreeSet<Field> {
         let report = convert_traced(case.way, to, &case.bytes).report;
         fields.extend(report.trace.iter().filter_map(|leaf| leaf.field));
     }
-    fields.retain(|field| is_listed(*field) && matches!((own.says)(*field), Says::No(_)));
+    fields.retain(|field| is_listed(*field) && matches!((own.support)(*field), Support::No(_)));
     fields
 }
 

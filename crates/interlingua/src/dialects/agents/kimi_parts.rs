@@ -2,8 +2,8 @@
 
 use crate::json::{Raw, Str};
 use crate::log::{GatheredItem, NativeObject, NativeValue, text_of};
-use crate::model::{Event, Field, Media, MediaSource, Of, Opaque, OpaqueKind, Part, Shape};
-use crate::pipe::Events;
+use crate::model::{Event, Field, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Part, Shape};
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Val};
 use crate::wire::media::{address_of, from_data_url};
 
@@ -23,7 +23,7 @@ impl<'t> Stamp<'t> {
     }
 
     /// Emits the time for an event other than an item.
-    pub(super) fn tick(self, out: &mut Events<'_>) {
+    pub(super) fn tick(self, out: &mut EventSink<'_>) {
         if let Some(time) = self.as_field(Field::EventTime) {
             out.event(&Event::Clock(time));
         }
@@ -58,7 +58,7 @@ pub(super) fn is_part(part: Val<'_>) -> bool {
 }
 
 /// Reads a text or media; any other element is left unclaimed.
-pub(super) fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
+pub(super) fn read_part(part: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     if !is_part(part) {
         return None;
     }

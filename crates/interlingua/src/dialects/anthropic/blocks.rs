@@ -3,11 +3,11 @@
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Citation, Field, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Of, Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult, Usage,
-    Words, issuers,
+    Args, Author, CallKind, Citation, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail,
+    Media, MediaSource, Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
+    Usage, Words, issuers,
 };
-use crate::pipe::{Events, Target};
+use crate::pipe::{EventSink, WriterOutput};
 use crate::tape::{Kind, Member, Val, WantedNames};
 use crate::wire::answer::output_and_reasoning;
 use crate::wire::is_blank;
@@ -35,7 +35,7 @@ pub(crate) fn shape(content: Option<Val<'_>>) -> Shape {
 }
 
 /// Reads a message's content: a string, or blocks. Unknown blocks are left unclaimed.
-pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
     if let Some(text) = content.take_text(Field::MessageText) {
         return out.delta(message, 0, Part::Text(text));
     }
@@ -45,7 +45,7 @@ pub(crate) fn read_content(content: Val<'_>, message: ItemId, out: &mut Events<'
 }
 
 /// Reads one whole block as part `number` of `message`.
-pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
+pub(crate) fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut EventSink<'_>) {
     read_members(block, &block.find(&MEMBERS), number, message, out);
 }
 
@@ -54,7 +54,7 @@ fn read_members(
     members: &BlockMembers<'_>,
     number: u32,
     message: ItemId,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(item) = open_members(block, members, Extent::Whole, number, message, out) else { return };
     let [kind, .., input, mark] = *members;
@@ -105,7 +105,7 @@ pub(crate) fn read_result_block(
     number: u32,
     message: ItemId,
     detail: ResultDetail<'_>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let members = &block.find(&MEMBERS);
     let [tag, _, _, _, answers, ..] = *members;
@@ -132,7 +132,7 @@ pub(super) fn open_block(
     extent: Extent,
     number: u32,
     message: ItemId,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> Option<ItemId> {
     open_members(block, &block.find(&MEMBERS), extent, number, message, out)
 }
@@ -143,10 +143,10 @@ fn open_members(
     extent: Extent,
     number: u32,
     message: ItemId,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> Option<ItemId> {
     let [tag, text, id, name, answers, content, _, input, mark] = *members;
-    let says = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
+    let support = |text: &Str<'_>| extent == Extent::Whole || !text.is_empty();
     let tag = tag?;
     let kind = tag.str()?;
     let kind = kind.as_escaped();
@@ -156,7 +156,7 @@ fn open_members(
         "text" if is_str(text) => {
             tag.note(Field::Structure);
             let text = text?.take_text(Field::MessageText)?;
-            if says(&text) {
+            if support(&text) {
                 out.delta(message, number, Part::Text(text));
             }
             for source in block.get("citations").into_iter().flat_map(|list| list.elements()) {
@@ -168,7 +168,7 @@ fn open_members(
         // A thinking block without a string to take is unknown, whatever its type.
         "thinking" | "redacted_thinking" if is_str(block.get("thinking")) || is_str(block.get("data")) => {
             tag.note(Field::Structure);
-            Some(open_thinking(block, &says, message, out))
+            Some(open_thinking(block, &support, message, out))
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use"
             if is_str(id) || is_str(name) || said(input).is_some() =>
@@ -179,7 +179,7 @@ fn open_members(
             Some(out.start(ItemHead { within: Some(message), ..head }))
         }
         "image" | "document" | "search_result" => {
-            let media = read_media(block, Of::Message)?;
+            let media = read_media(block, ItemKindTag::Message)?;
             out.delta(message, number, Part::Media(media));
             read_mark(mark, message, number, out);
             None
@@ -199,19 +199,19 @@ fn open_members(
 
 fn open_thinking(
     block: Val<'_>,
-    says: &dyn Fn(&Str<'_>) -> bool,
+    support: &dyn Fn(&Str<'_>) -> bool,
     message: ItemId,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> ItemId {
     let head = out.head(ItemKind::Reasoning, Author::Assistant);
     let item = out.start(ItemHead { within: Some(message), ..head });
     let text = block.take_str("thinking", Field::ReasoningText);
     // A signature belongs to a text. Without the text it would be read as encrypted thinking.
     let signature = text.as_ref().and_then(|_| take_opaque(block, "signature", OpaqueKind::Signature));
-    if let Some(text) = text.filter(says) {
+    if let Some(text) = text.filter(support) {
         out.delta(item, 0, Part::Text(text));
     }
-    if let Some(opaque) = signature.filter(|opaque| says(&opaque.value)) {
+    if let Some(opaque) = signature.filter(|opaque| support(&opaque.value)) {
         out.delta(item, 1, Part::Opaque(opaque));
     }
     if let Some(opaque) = take_opaque(block, "data", OpaqueKind::Encrypted) {
@@ -249,7 +249,7 @@ pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
 }
 
 /// Reads a block's cache breakpoint.
-fn read_mark(mark: Option<Val<'_>>, item: ItemId, part: u32, out: &mut Events<'_>) {
+fn read_mark(mark: Option<Val<'_>>, item: ItemId, part: u32, out: &mut EventSink<'_>) {
     if let Some(mark) = mark.and_then(|mark| CACHE.read(mark, PART_MARK)) {
         out.delta(item, part, Part::Cache(mark));
     }
@@ -278,7 +278,12 @@ fn named_call<'t>(block: Val<'t>, id: Option<Val<'t>>, name: Option<Val<'t>>, ki
     }
 }
 
-fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail<'_>, out: &mut Events<'_>) {
+fn read_result(
+    members: &BlockMembers<'_>,
+    message: ItemId,
+    detail: ResultDetail<'_>,
+    out: &mut EventSink<'_>,
+) {
     let ResultDetail { exit_code, duration, interrupted, status: native_status, agent, file } = detail;
     let [.., call, content, is_error, _, mark] = *members;
     let content = said(content);
@@ -300,7 +305,7 @@ fn read_result(members: &BlockMembers<'_>, message: ItemId, detail: ResultDetail
                     part.note_str("type", Field::Structure);
                     part.take_str("text", Field::ResultText).map(Part::Text)
                 } else {
-                    read_media(part, Of::Result).map(Part::Media)
+                    read_media(part, ItemKindTag::Result).map(Part::Media)
                 };
                 number = place as u32;
                 if let Some(value) = value {
@@ -392,7 +397,7 @@ fn joined_texts(content: Val<'_>, field: Field) -> Str<'static> {
 }
 
 /// Reads the media of a block; `of` is the kind of item that holds the block.
-fn read_media(block: Val<'_>, of: Of) -> Option<Media<'_>> {
+fn read_media(block: Val<'_>, of: ItemKindTag) -> Option<Media<'_>> {
     let (place, value) = media_place(block)?;
     let source = block.get("source")?;
     block.note_str("type", Field::Structure);
@@ -504,7 +509,7 @@ pub(super) fn is_own_citation(citation: &Citation<'_>) -> bool {
 }
 
 /// Writes a citation. A citation of a type the API does not define is written as a web search result.
-pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
+pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>, out: &mut WriterOutput<'_>) {
     let Citation { kind, quote, title, source, document, start, end, state, from: _, to: _ } = citation;
     let own = kind.as_ref().and_then(|kind| CITATIONS.iter().find(|names| kind.is(names.kind)));
     if own.is_none() {

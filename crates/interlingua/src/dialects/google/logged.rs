@@ -10,10 +10,10 @@ use crate::log::{
     has_hole, name_with_group, text_of,
 };
 use crate::model::{
-    Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of,
-    Part, Status, ToolCall, ToolResult, Usage,
+    Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media,
+    MediaSource, Part, Status, ToolCall, ToolResult, Usage,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The type of a content part.
@@ -82,7 +82,7 @@ pub(super) fn parts_of(content: Option<Val<'_>>) -> impl Iterator<Item = Val<'_>
 }
 
 /// Emits a part of a message under this number. Unknown parts are skipped.
-pub(super) fn say_part(part: Val<'_>, number: u32, message: ItemId, out: &mut Events<'_>) {
+pub(super) fn say_part(part: Val<'_>, number: u32, message: ItemId, out: &mut EventSink<'_>) {
     match LoggedPart::of(part) {
         LoggedPart::Text(text) => {
             if let Some(text) = text.take_text(Field::MessageText) {
@@ -114,7 +114,7 @@ pub(super) fn say_part(part: Val<'_>, number: u32, message: ItemId, out: &mut Ev
             out.end(said.tail(item, None));
         }
         LoggedPart::Media(part) => {
-            if let Some(media) = media_of(part, Of::Message) {
+            if let Some(media) = media_of(part, ItemKindTag::Message) {
                 out.delta(message, number, Part::Media(media));
             }
         }
@@ -123,7 +123,7 @@ pub(super) fn say_part(part: Val<'_>, number: u32, message: ItemId, out: &mut Ev
 }
 
 /// The media of a part.
-pub(super) fn media_of(part: Val<'_>, of: Of) -> Option<Media<'_>> {
+pub(super) fn media_of(part: Val<'_>, of: ItemKindTag) -> Option<Media<'_>> {
     let inline = either(part, "inlineData", "inline_data").filter(|inline| inline.has_str("data"));
     read_media(inline, either(part, "fileData", "file_data"), of)
 }
@@ -133,7 +133,7 @@ pub(super) fn start_call<'t>(
     call: Val<'t>,
     message: ItemId,
     time: Option<Val<'t>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> ItemId {
     let called = ToolCall {
         call_id: call.take_str("id", Field::CallId),
@@ -155,7 +155,7 @@ pub(super) fn start_call<'t>(
 pub(super) fn result_head<'t>(
     response: Val<'t>,
     call: Option<Val<'t>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> ItemHead<'t> {
     let own = response.take_str("id", Field::ResultCallId);
     // The call claims its own id; for the result the id follows from its position.
@@ -193,7 +193,7 @@ impl<'t> SaidResponse<'t> {
 }
 
 /// Emits the content of a `functionResponse` as parts of its result.
-pub(super) fn say_response<'t>(response: Val<'t>, item: ItemId, out: &mut Events<'_>) -> SaidResponse<'t> {
+pub(super) fn say_response<'t>(response: Val<'t>, item: ItemId, out: &mut EventSink<'_>) -> SaidResponse<'t> {
     let mut said = SaidResponse::default();
     let [value, parts] = response.get_all(["response", "parts"]);
     if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -226,11 +226,11 @@ pub(super) fn say_more<'t>(
     part: Val<'t>,
     item: ItemId,
     said: &mut SaidResponse<'t>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> bool {
     let more = match LoggedPart::of(part) {
         LoggedPart::Text(text) => text.take_text(Field::ResultText).map(Part::Text),
-        LoggedPart::Media(part) => media_of(part, Of::Result).map(Part::Media),
+        LoggedPart::Media(part) => media_of(part, ItemKindTag::Result).map(Part::Media),
         LoggedPart::Thought(_) | LoggedPart::Call(_) | LoggedPart::Response(_) | LoggedPart::Unknown => None,
     };
     let Some(more) = more else { return false };
@@ -271,7 +271,7 @@ fn exit_code(text: &Str<'_>) -> Option<i64> {
 }
 
 /// Emits the file that a tool changed, from the result display.
-pub(super) fn say_file(display: Option<Val<'_>>, item: ItemId, number: u32, out: &mut Events<'_>) {
+pub(super) fn say_file(display: Option<Val<'_>>, item: ItemId, number: u32, out: &mut EventSink<'_>) {
     let Some(display) = display else { return };
     let [diff, path, name, is_new] = display.get_all(["fileDiff", "filePath", "fileName", "isNewFile"]);
     let Some(diff) = diff.filter(|diff| diff.kind() == Kind::String) else { return };
@@ -351,7 +351,7 @@ impl<'g> ByKind<'g> {
     /// The contents of an item that earlier lines have not used.
     pub(super) fn new(item: GatheredItem<'g>, taken: [usize; 5]) -> Self {
         let mut all = Self { taken, ..Self::default() };
-        if item.of() == Of::Result {
+        if item.of() == ItemKindTag::Result {
             all.results.push_back(item);
         } else {
             for content in item.content() {
@@ -360,10 +360,10 @@ impl<'g> ByKind<'g> {
                     GatheredContent::Part(Part::Media(media)) => all.media.push_back(media),
                     GatheredContent::Part(_) => {}
                     GatheredContent::Item(inner) => match inner.of() {
-                        Of::Reasoning => all.thoughts.push_back(inner),
-                        Of::Call => all.calls.push_back(inner),
-                        Of::Result => all.results.push_back(inner),
-                        Of::Message | Of::Notice => {}
+                        ItemKindTag::Reasoning => all.thoughts.push_back(inner),
+                        ItemKindTag::Call => all.calls.push_back(inner),
+                        ItemKindTag::Result => all.results.push_back(inner),
+                        ItemKindTag::Message | ItemKindTag::Notice => {}
                     },
                 }
             }

@@ -6,10 +6,10 @@ use std::collections::{HashMap, VecDeque};
 use crate::json::{JsonWriter, Str, base64, from_base64};
 use crate::ledger::Reason;
 use crate::model::{
-    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Opaque,
-    OpaqueKind, Part, Status, ToolCall, ToolResult, issuers,
+    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media, MediaSource,
+    Opaque, OpaqueKind, Part, Status, ToolCall, ToolResult, issuers,
 };
-use crate::pipe::{Events, Target};
+use crate::pipe::{EventSink, WriterOutput};
 use crate::tape::{Kind, Member, Val, WantedNames};
 use crate::wire::media::standard_base64;
 use crate::wire::note_blanks;
@@ -100,7 +100,7 @@ impl PartReader {
     }
 
     /// Reads one part. Unknown parts stay unclaimed.
-    pub(super) fn read(&mut self, part: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn read(&mut self, part: Val<'_>, out: &mut EventSink<'_>) {
         let Some(message) = self.message else { return };
         if let Some(text) = part.take_text(Field::MessageText) {
             // A bare string is a text part.
@@ -132,7 +132,7 @@ impl PartReader {
         if let Some(text) = text {
             return self.text(text, message, out);
         }
-        if let Some(media) = read_media(ic.or(is), fc.or(fs), Of::Message) {
+        if let Some(media) = read_media(ic.or(is), fc.or(fs), ItemKindTag::Message) {
             self.begin_other(out);
             let media = Media { detail: read_resolution(part), ..media };
             out.delta(message, self.next, Part::Media(media));
@@ -160,13 +160,13 @@ impl PartReader {
     }
 
     /// Ends the open text or thought before a part of another kind.
-    fn begin_other(&mut self, out: &mut Events<'_>) {
+    fn begin_other(&mut self, out: &mut EventSink<'_>) {
         self.end_thought(out);
         self.in_text = false;
     }
 
     /// Reads a piece of a thought. A signature ends the thought.
-    fn think(&mut self, text: Val<'_>, state: Option<Val<'_>>, message: ItemId, out: &mut Events<'_>) {
+    fn think(&mut self, text: Val<'_>, state: Option<Val<'_>>, message: ItemId, out: &mut EventSink<'_>) {
         self.in_text = false;
         let item = *self.thought.get_or_insert_with(|| start_reasoning(message, self.answer, out));
         match text.take_text(Field::ReasoningText).filter(|text| !text.is_empty()) {
@@ -181,7 +181,7 @@ impl PartReader {
     }
 
     /// State on a part that is not a thought becomes a separate reasoning item before that part.
-    fn state(&mut self, state: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+    fn state(&mut self, state: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
         let Some(opaque) = take_state(state, OpaqueKind::Encrypted) else { return };
         self.end_thought(out);
         self.in_text = false;
@@ -190,7 +190,7 @@ impl PartReader {
         out.complete(item);
     }
 
-    fn text(&mut self, text: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+    fn text(&mut self, text: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
         if text.is("") {
             // An empty text only holds the position of state, or has no meaning.
             text.note(Field::Structure);
@@ -214,7 +214,7 @@ impl PartReader {
         self.in_text = true;
     }
 
-    fn call(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+    fn call(&mut self, call: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
         const MEMBERS: WantedNames<7> = WantedNames::new([
             "id",
             "name",
@@ -273,7 +273,7 @@ impl PartReader {
     }
 
     /// Reads the result of a call. `response` is an object; by convention its `output` or `error` is the tool's output.
-    fn response(&mut self, response: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+    fn response(&mut self, response: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
         const MEMBERS: WantedNames<4> = WantedNames::new(["id", "name", "response", "parts"]);
         note_blanks(response);
         let [id, name, said, parts] = response.find(&MEMBERS);
@@ -314,7 +314,9 @@ impl PartReader {
         let parts = parts.into_iter().flat_map(|parts| parts.elements());
         for (number, part) in parts.enumerate() {
             let inline = either(part, "inlineData", "inline_data");
-            if let Some(media) = read_media(inline, either(part, "fileData", "file_data"), Of::Result) {
+            if let Some(media) =
+                read_media(inline, either(part, "fileData", "file_data"), ItemKindTag::Result)
+            {
                 out.delta(item, number as u32 + 1, Part::Media(media));
             }
         }
@@ -322,14 +324,14 @@ impl PartReader {
         out.end(ItemTail { is_error, ..ItemTail::new(item, status) });
     }
 
-    pub(super) fn end_thought(&mut self, out: &mut Events<'_>) {
+    pub(super) fn end_thought(&mut self, out: &mut EventSink<'_>) {
         if let Some(thought) = self.thought.take() {
             out.complete(thought);
         }
     }
 
     /// Ends a partial call without a last piece as interrupted.
-    fn end_partial(&mut self, out: &mut Events<'_>) {
+    fn end_partial(&mut self, out: &mut EventSink<'_>) {
         if let Some((item, mut arguments)) = self.partial.take() {
             arguments.say(item, out);
             out.end(ItemTail::new(item, Status::Interrupted));
@@ -337,7 +339,7 @@ impl PartReader {
     }
 
     /// Completes the message and its open items.
-    pub(super) fn end(&mut self, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, out: &mut EventSink<'_>) {
         self.end_thought(out);
         self.end_partial(out);
         if let Some(message) = self.message.take() {
@@ -363,13 +365,13 @@ fn start(
     author: Author,
     message: ItemId,
     answer: Option<u64>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> ItemId {
     let head = out.head(kind, author);
     out.start(ItemHead { within: Some(message), answer, ..head })
 }
 
-fn start_reasoning(message: ItemId, answer: Option<u64>, out: &mut Events<'_>) -> ItemId {
+fn start_reasoning(message: ItemId, answer: Option<u64>, out: &mut EventSink<'_>) -> ItemId {
     start(ItemKind::Reasoning, Author::Assistant, message, answer, out)
 }
 
@@ -379,7 +381,7 @@ fn server_call(
     is_code: bool,
     message: ItemId,
     answer: Option<u64>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(inner) = inner else { return };
     let name = if is_code {
@@ -408,7 +410,7 @@ fn server_result(
     tool: Option<Val<'_>>,
     message: ItemId,
     answer: Option<u64>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(inner) = code.or(tool) else { return };
     let name = tool.and_then(|tool| take_either(tool, "toolType", "tool_type", Field::ResultName));
@@ -479,7 +481,11 @@ fn read_resolution(part: Val<'_>) -> Option<Str<'_>> {
 }
 
 /// Reads media of an item of kind `of`: inline bytes, or a file reference.
-pub(super) fn read_media<'t>(inline: Option<Val<'t>>, file: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
+pub(super) fn read_media<'t>(
+    inline: Option<Val<'t>>,
+    file: Option<Val<'t>>,
+    of: ItemKindTag,
+) -> Option<Media<'t>> {
     let place = inline.or(file)?;
     let source = if let Some(inline) = inline {
         MediaSource::Base64(inline.take_str("data", of.media())?)
@@ -518,7 +524,7 @@ const ENDINGS: [(&str, &str); 8] = [
 pub(super) fn write_media(
     media: &Media<'_>,
     json: &mut JsonWriter<'_>,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) -> Result<(), Reason> {
     // `context` and `citable` have no field in this API; the table lists them as lost.
     let Media { media_type, source, name, context: _, citable: _, detail } = media;

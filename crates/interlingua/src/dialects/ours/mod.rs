@@ -7,10 +7,10 @@ mod unreadable_run;
 
 use crate::ledger::Reason;
 use crate::model::{Field, ItemTail};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 /// Books as lost the end of an item that has no end of its own in the target. The item around it may imply the status.
-fn lose_tail(tail: &ItemTail<'_>, out: &mut Target<'_>) {
+fn lose_tail(tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
     let ItemTail { id: _, status: _, native_status, is_error, exit_code, duration } = tail;
     out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
     for (field, is_said) in [

@@ -3,7 +3,7 @@
 mod date;
 mod read;
 mod results;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -30,7 +30,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::AmpReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::AmpForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -2,24 +2,24 @@
 
 use crate::framing::FrameKind;
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::SessionTracker;
 use crate::model::{
     Args, Author, CallKind, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail, Media,
     MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall,
     Turn, Usage, Words,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct AmpReader {
-    session: SessionNews,
+    session: SessionTracker,
     /// Names of the called tools, by call id.
     tools: Remembered<Str<'static>>,
 }
 
 impl Reader for AmpReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let author = match doc.root.str_or_empty("role") {
             "user" => Some(Author::User),
             "assistant" => Some(Author::Assistant),
@@ -37,7 +37,7 @@ impl Reader for AmpReader {
             _ if around => {
                 if doc.kind == FrameKind::Head {
                     // A file may hold several threads.
-                    self.session = SessionNews::default();
+                    self.session = SessionTracker::default();
                 }
                 self.thread(doc.root, out);
                 notice(None, out);
@@ -51,7 +51,7 @@ impl Reader for AmpReader {
 }
 
 impl AmpReader {
-    fn thread(&mut self, thread: Val<'_>, out: &mut Events<'_>) {
+    fn thread(&mut self, thread: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new(["id", "created", "title", "env", "usageLedger"]);
         let [id, created, title, env, ledger] = thread.find(&WANTED);
         let initial = env.and_then(|env| env.get("initial"));
@@ -76,7 +76,7 @@ impl AmpReader {
 }
 
 /// A model call of Amp outside the conversation. Responses within the conversation hold their own usage.
-fn ledger_event(event: Val<'_>, out: &mut Events<'_>) {
+fn ledger_event(event: Val<'_>, out: &mut EventSink<'_>) {
     let tokens = event.get("tokens").filter(|_| event.str_or_empty("operationType") == "title-generation");
     let Some(tokens) = tokens else { return };
     event.note_str("operationType", Field::Structure);
@@ -93,7 +93,7 @@ fn ledger_event(event: Val<'_>, out: &mut Events<'_>) {
     }));
 }
 
-fn notice(event_type: Option<Str<'_>>, out: &mut Events<'_>) {
+fn notice(event_type: Option<Str<'_>>, out: &mut EventSink<'_>) {
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     let item = out.start(head);
     out.complete(item);
@@ -110,7 +110,7 @@ impl AmpReader {
         }
     }
 
-    fn said(&mut self, message: Val<'_>, author: Author, content: Val<'_>, out: &mut Events<'_>) {
+    fn said(&mut self, message: Val<'_>, author: Author, content: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new(["role", "messageId", "meta", "state", "usage"]);
         let [role, id, meta, state, usage] = message.find(&WANTED);
         let usage = usage.filter(|usage| usage.kind() == Kind::Object);
@@ -150,7 +150,7 @@ impl AmpReader {
 }
 
 /// A failed response holds its error in `state`.
-fn failed(state: Option<Val<'_>>, out: &mut Events<'_>) {
+fn failed(state: Option<Val<'_>>, out: &mut EventSink<'_>) {
     let error = state.and_then(|state| state.get("error"));
     let told = error.note_text(Field::ErrorMessage);
     if let Some(message) = told.or_else(|| error?.note_str("message", Field::ErrorMessage)) {
@@ -218,7 +218,7 @@ fn counts(usage: Val<'_>) -> Usage {
 }
 
 /// Unknown blocks without text are left unclaimed.
-fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut Events<'_>) {
+fn read_block(block: Val<'_>, number: u32, within: ItemId, out: &mut EventSink<'_>) {
     let kind = block.get("type");
     match kind.word() {
         "text" if block.has_str("text") => {
@@ -258,7 +258,7 @@ fn image_data(block: Val<'_>) -> Option<Val<'_>> {
     source.get("data").filter(|data| data.kind() == Kind::String)
 }
 
-fn thinking(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn thinking(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(within);
     let item = out.start(head);
@@ -281,7 +281,7 @@ pub(super) fn issuer(block: Val<'_>) -> Str<'_> {
     provider.unwrap_or(Str::escaped(crate::model::issuers::ANTHROPIC))
 }
 
-fn call(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn call(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     let call = ToolCall {
         call_id: block.take_str("id", Field::CallId),
         kind: CallKind::Function,

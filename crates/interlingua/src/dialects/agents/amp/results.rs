@@ -7,10 +7,10 @@ use crate::model::{
     Author, Decision, Event, Field, FileRef, ItemId, ItemKind, ItemTail, Media, MediaSource, Part,
     Permission, Shape, Status, ToolResult,
 };
-use crate::pipe::{Events, Remembered};
+use crate::pipe::{EventSink, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
-pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<5> = WantedNames::new(["status", "result", "error", "trackFiles", "reason"]);
     let run = block.get("run").filter(|run| run.kind() == Kind::Object);
     let [status, result, error, files, reason] = run.map(|run| run.find(&WANTED)).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn read(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
 }
 
 /// Emits the user's permission decision, before the message with the result.
-pub(super) fn decided(block: Val<'_>, tools: &mut Remembered<Str<'static>>, out: &mut Events<'_>) {
+pub(super) fn decided(block: Val<'_>, tools: &mut Remembered<Str<'static>>, out: &mut EventSink<'_>) {
     let call = block.get("toolUseID").filter(|_| block.str_or_empty("type") == "tool_result");
     let Some(call) = call.and_then(|call| call.str()) else { return };
     let tool = tools.remove(call.as_escaped());

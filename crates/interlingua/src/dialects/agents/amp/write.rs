@@ -10,7 +10,8 @@ use crate::log::{
     NativeValue, SessionIds, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, FileRef, ItemHead, ItemKind, Media, Of, Opaque, OpaqueKind, Part, issuers,
+    Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Part,
+    issuers,
 };
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
@@ -42,7 +43,7 @@ impl LogForm for AmpForm {
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         let ItemHead { native_id, time, model, .. } = item.head();
         let mut message = NativeObject::new();
-        if item.of() == Of::Notice {
+        if item.of() == ItemKindTag::Notice {
             return message;
         }
         message.put_some("messageId", native_id.as_ref().map(|id| Raw::owned(id.as_escaped().to_owned())));

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::model::{Event, Field, ItemHead};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// A line with the members common to all lines, found in one pass.
@@ -45,14 +45,14 @@ impl<'t> CopilotLine<'t> {
     }
 
     /// Emits the line's time before an event that is not an item. An item has the time in its head.
-    pub(super) fn clock(&self, out: &mut Events<'_>) {
+    pub(super) fn clock(&self, out: &mut EventSink<'_>) {
         if let Some(time) = self.time.filter(|time| time.is_time() && !self.has_clock.replace(true)) {
             out.event(&Event::Clock(time.raw()));
         }
     }
 
     /// Emits an event that is not an item; the line's item follows.
-    pub(super) fn event(&self, event: &Event<'_>, out: &mut Events<'_>) {
+    pub(super) fn event(&self, event: &Event<'_>, out: &mut EventSink<'_>) {
         self.clock(out);
         out.event(event);
     }

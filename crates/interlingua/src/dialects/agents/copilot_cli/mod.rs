@@ -1,11 +1,11 @@
 //! Session logs of the GitHub Copilot CLI: one event a line, each with an envelope (`id`, `timestamp`, `parentId`)
 //! around its `data`. The reader also accepts the output of `--output-format json`, which has the same envelope.
 
-mod happened;
 mod line;
 mod read;
 mod results;
-mod says;
+mod session_events;
+mod support;
 mod usage;
 mod write;
 
@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::CopilotLogReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::CopilotForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -7,17 +7,17 @@ use super::line::CopilotLine;
 use super::usage::Accounts;
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::text_key;
-use crate::log::{SessionNews, words_of_unknown};
+use crate::log::{SessionTracker, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Notice, Opaque,
     OpaqueKind, Origin, Part, Session, Shape, ToolCall, Turn, issuers,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct CopilotLogReader {
-    pub(super) session: SessionNews,
+    pub(super) session: SessionTracker,
     pub(super) accounts: Accounts,
     /// The current response, which a further line may extend.
     answer: Option<OpenAnswer>,
@@ -49,7 +49,7 @@ struct OpenAnswer {
 }
 
 impl Reader for CopilotLogReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = CopilotLine::new(doc.root);
         let word = line.word();
         if word.is_empty() {
@@ -82,7 +82,7 @@ impl Reader for CopilotLogReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         self.close(out);
         self.accounts.finish(out);
     }
@@ -90,7 +90,7 @@ impl Reader for CopilotLogReader {
 
 impl CopilotLogReader {
     /// Emits new session values of a line. A subagent's line does not change the session.
-    pub(super) fn tell(&mut self, line: &CopilotLine<'_>, told: Session<'_>, out: &mut Events<'_>) {
+    pub(super) fn tell(&mut self, line: &CopilotLine<'_>, told: Session<'_>, out: &mut EventSink<'_>) {
         if line.agent().is_empty() && !told.is_old_news(self.session.known()) {
             line.clock(out);
             self.session.tell(super::DIALECT.name, told, out);
@@ -98,7 +98,7 @@ impl CopilotLogReader {
     }
 
     /// A line that repeats pieces of a whole line: it stays with the preceding line.
-    fn quiet(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn quiet(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         self.repeated_thoughts(line);
         if let Some(open) = self.answer.as_mut().filter(|open| open.frame + 1 == out.frame_number()) {
             open.frame += 1;
@@ -116,7 +116,7 @@ impl CopilotLogReader {
     }
 
     /// Completes the current response: no further piece follows.
-    fn close(&mut self, out: &mut Events<'_>) {
+    fn close(&mut self, out: &mut EventSink<'_>) {
         if let Some(OpenAnswer { item, turn, model, .. }) = self.answer.take() {
             out.complete(item);
             if turn != Turn::default() {
@@ -144,7 +144,7 @@ impl CopilotLogReader {
         author: Author,
         origin: Option<Origin>,
         member: &str,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         line.kind.note_text(Field::Structure);
         let mut head = out.head(ItemKind::Message, author);
@@ -157,7 +157,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    fn system(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn system(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let role = line.data.get("role");
         let author = match role.word() {
             "developer" => Author::Developer,
@@ -168,7 +168,7 @@ impl CopilotLogReader {
         self.said(line, author, None, "content", out);
     }
 
-    fn user(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn user(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> =
             WantedNames::new(["content", "attachments", "agentMode", "parentToolCallId"]);
         let [content, attachments, mode, parent_call] = line.data.find(&WANTED);
@@ -194,7 +194,7 @@ impl CopilotLogReader {
     }
 
     /// A response, or a piece of a response: reasoning, text and calls.
-    fn answer(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn answer(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<8> = WantedNames::new([
             "content",
             "model",
@@ -271,7 +271,7 @@ impl CopilotLogReader {
         open
     }
 
-    fn thinking(&mut self, data: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    fn thinking(&mut self, data: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> =
             WantedNames::new(["reasoningText", "reasoningOpaque", "encryptedContent"]);
         let members = data.find(&WANTED).map(|member| member.filter(|member| member.kind() == Kind::String));
@@ -297,7 +297,7 @@ impl CopilotLogReader {
         out.complete(item);
     }
 
-    fn call(&mut self, request: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    fn call(&mut self, request: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["toolCallId", "name", "arguments", "type"]);
         let [id, name, arguments, kind] = request.find(&WANTED);
         let Some(name) = name.take_text(Field::CallName) else { return };
@@ -330,7 +330,7 @@ impl CopilotLogReader {
     }
 
     /// The bytes of a picture or file, emitted at the asset's own line; other lines refer to the asset's id.
-    fn asset(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn asset(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["assetId", "mimeType", "data"]);
         let [id, media_type, data] = line.data.find(&WANTED);
         let event_type = line.kind.note_text(Field::NoticeType);
@@ -347,7 +347,7 @@ impl CopilotLogReader {
 
     /// A notice for a line outside the conversation, named by the line's type. The notice holds the members in `tells`;
     /// the other members are repetition or bookkeeping and are left unclaimed.
-    pub(super) fn notice(&mut self, line: &CopilotLine<'_>, tells: &[&str], out: &mut Events<'_>) {
+    pub(super) fn notice(&mut self, line: &CopilotLine<'_>, tells: &[&str], out: &mut EventSink<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let item = out.start(self.begin(head, line));
@@ -369,7 +369,7 @@ impl CopilotLogReader {
     }
 
     /// A notice for a line of an unknown type, with its text.
-    pub(super) fn notice_with_words(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn notice_with_words(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let item = out.start(self.begin(head, line));
@@ -380,7 +380,7 @@ impl CopilotLogReader {
     }
 
     /// A notice for a line with all its data, in Copilot's own form.
-    pub(super) fn notice_with_data(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn notice_with_data(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let event_type = line.kind.note_text(Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let item = out.start(self.begin(head, line));

@@ -6,11 +6,11 @@ use crate::json::Str;
 use crate::model::{
     Author, Event, Field, FileRef, ItemKind, ItemTail, Media, Part, Shape, Status, ToolResult,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 impl CopilotLogReader {
-    pub(super) fn result(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn result(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<8> = WantedNames::new([
             "toolCallId",
             "success",
@@ -36,7 +36,7 @@ impl CopilotLogReader {
         }
         let item = out.start(self.begin(head, line));
         let mut part = 0;
-        let mut say = |value, out: &mut Events<'_>| {
+        let mut say = |value, out: &mut EventSink<'_>| {
             out.delta(item, part, value);
             part += 1;
         };

@@ -7,7 +7,7 @@ use super::line::CopilotLine;
 use crate::json::Str;
 use crate::ledger::text_key;
 use crate::model::{Event, Field, Stop, StopClass, Turn, Usage, Words};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Member as _, Val, WantedNames};
 
 /// Usage emitted so far, and usage that waits for its response.
@@ -42,7 +42,7 @@ impl Accounts {
     const MOST: usize = 32;
 
     /// Reads the usage record of a call; the response follows, if it has content.
-    pub(super) fn record(&mut self, line: &CopilotLine<'_>, usage: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn record(&mut self, line: &CopilotLine<'_>, usage: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> =
             WantedNames::new(["apiCallId", "model", "finishReason", "reasoningEffort"]);
         self.has_records = true;
@@ -93,7 +93,7 @@ impl Accounts {
     }
 
     /// Emits pending usage of an agent whose response will not follow: a call may have no content.
-    pub(super) fn flush(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn flush(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let mut at = 0;
         while let Some(waiting) = self.waiting.get(at) {
             if waiting.agent != line.agent() {
@@ -106,14 +106,14 @@ impl Accounts {
     }
 
     /// Emits all pending usage at the end of input.
-    pub(super) fn finish(&mut self, out: &mut Events<'_>) {
+    pub(super) fn finish(&mut self, out: &mut EventSink<'_>) {
         while let Some(WaitingUsage { turn, .. }) = self.waiting.pop_front() {
             self.tell(&turn, "", out);
         }
     }
 
     /// Emits the usage of a response. `model` is the fallback for a response without a model.
-    pub(super) fn tell(&mut self, turn: &Turn<'_>, model: &str, out: &mut Events<'_>) {
+    pub(super) fn tell(&mut self, turn: &Turn<'_>, model: &str, out: &mut EventSink<'_>) {
         let model = turn.model.as_ref().map_or(model, Str::as_escaped);
         if let Some(usage) = &turn.usage {
             let told = self.told.entry(model.to_owned()).or_default();
@@ -127,7 +127,12 @@ impl Accounts {
     }
 
     /// The usage of a compaction, in versions without usage records.
-    pub(super) fn compaction(&mut self, line: &CopilotLine<'_>, session_model: &str, out: &mut Events<'_>) {
+    pub(super) fn compaction(
+        &mut self,
+        line: &CopilotLine<'_>,
+        session_model: &str,
+        out: &mut EventSink<'_>,
+    ) {
         let used = line.data.get("compactionTokensUsed").filter(|_| !self.has_records);
         let Some(used) = used else { return };
         let model = used.note_str("model", Field::TurnModel);
@@ -141,7 +146,7 @@ impl Accounts {
 
     /// Reads the totals of each model, which cover this run or all runs so far, depending on the version. Totals cover
     /// all runs if their output count is not below the output already emitted. The difference is emitted once.
-    pub(super) fn totals(&mut self, line: &CopilotLine<'_>, metrics: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn totals(&mut self, line: &CopilotLine<'_>, metrics: Val<'_>, out: &mut EventSink<'_>) {
         let again = line.id.map(|id| text_key(id.text()));
         if again.is_some() && std::mem::replace(&mut self.last_totals, again) == again {
             return;

@@ -10,10 +10,10 @@ use crate::log::{
     text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind,
-    Origin, Part, issuers,
+    Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, Media, MediaSource, Opaque,
+    OpaqueKind, Origin, Part, issuers,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
 
@@ -88,7 +88,12 @@ impl LogForm for CopilotForm {
         usize::from(list == "attachments" && element.str_or_empty("type") == "blob")
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut WriterOutput<'_>,
+    ) {
         if around.is_some() {
             return;
         }
@@ -182,11 +187,12 @@ impl CopilotForm {
             self.said.texts += usize::from(hole("content"));
         }
         let thinks = ["reasoningText", "reasoningOpaque", "encryptedContent"].into_iter().any(hole);
-        if let Some(thoughts) = inner(item, Of::Reasoning).nth(self.said.thoughts) {
+        if let Some(thoughts) = inner(item, ItemKindTag::Reasoning).nth(self.said.thoughts) {
             data.append(thinking(std::iter::once(thoughts), None));
             self.said.thoughts += usize::from(thinks);
         }
-        let calls = inner(item, Of::Call).skip(self.said.calls).filter_map(|call| request(call, None));
+        let calls =
+            inner(item, ItemKindTag::Call).skip(self.said.calls).filter_map(|call| request(call, None));
         data.put("toolRequests", calls.collect::<NativeValue<'_>>());
         let requests = kept.and_then(|data| data.get("toolRequests"));
         let requests = requests.into_iter().flat_map(|list| list.elements());
@@ -196,7 +202,7 @@ impl CopilotForm {
 }
 
 /// The items of one kind within a message.
-fn inner(item: GatheredItem<'_>, of: Of) -> impl Iterator<Item = GatheredItem<'_>> {
+fn inner(item: GatheredItem<'_>, of: ItemKindTag) -> impl Iterator<Item = GatheredItem<'_>> {
     item.blocks().into_iter().filter_map(move |content| match content {
         GatheredContent::Item(inner) if inner.of() == of => Some(inner),
         GatheredContent::Item(_) | GatheredContent::Part(_) => None,
@@ -375,12 +381,14 @@ fn built_message<'g>(
     });
     let texts = joined_texts(own);
     let mut data = NativeObject::new();
-    if item.head().author == Author::Assistant || matches!(item.of(), Of::Reasoning | Of::Call) {
+    if item.head().author == Author::Assistant
+        || matches!(item.of(), ItemKindTag::Reasoning | ItemKindTag::Call)
+    {
         let mut calls = Vec::new();
-        for call in inner(item, Of::Call) {
+        for call in inner(item, ItemKindTag::Call) {
             calls.extend(request(call, Some(log)));
         }
-        let thoughts = thinking(inner(item, Of::Reasoning), Some(log));
+        let thoughts = thinking(inner(item, ItemKindTag::Reasoning), Some(log));
         if texts.is_empty() && calls.is_empty() && thoughts.is_empty() {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Transcripts of Cursor's agent: lines with a role and content, and the end of each turn.
 
 mod read;
-mod says;
 mod stamp;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -28,7 +28,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::CursorReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::CursorForm, options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[Field::StopReason, Field::ReasoningText, Field::NoticeType, Field::NoticeText],

@@ -3,12 +3,12 @@
 
 use super::stamp;
 use crate::json::{Raw, Str};
-use crate::log::{SessionNews, words_of_unknown};
+use crate::log::{SessionTracker, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemId, ItemKind, Notice, Origin, Part, Session, Shape, Stop,
     StopClass, ToolCall, Turn,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// Values that Cursor's transcripts do not hold.
@@ -16,11 +16,11 @@ const UNRECORDED: &str = "results of tools, ids of calls, models, usage, times o
 
 #[derive(Default)]
 pub(super) struct CursorReader {
-    session: SessionNews,
+    session: SessionTracker,
 }
 
 impl Reader for CursorReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["role", "message", "type", "status"]);
         let [role, message, kind, status] = doc.root.find(&WANTED);
         if role.is_none() && kind.is_none() {
@@ -39,7 +39,12 @@ impl Reader for CursorReader {
 }
 
 /// Reads the end of a turn; returns `false` for an unknown status.
-fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
+fn turn_ended(
+    line: Val<'_>,
+    kind: Option<Val<'_>>,
+    status: Option<Val<'_>>,
+    out: &mut EventSink<'_>,
+) -> bool {
     let error = line.get("error").filter(|error| error.kind() == Kind::String);
     let class = match status.word() {
         "success" => StopClass::End,
@@ -56,7 +61,7 @@ fn turn_ended(line: Val<'_>, kind: Option<Val<'_>>, status: Option<Val<'_>>, out
     true
 }
 
-fn notice(line: Val<'_>, word: Option<Val<'_>>, out: &mut Events<'_>) {
+fn notice(line: Val<'_>, word: Option<Val<'_>>, out: &mut EventSink<'_>) {
     // A notice named after an author would be read as a message of that author.
     let word = word.filter(|word| !word.is("system") && !word.is("developer"));
     let event_type = word.note_text(Field::NoticeType);
@@ -68,7 +73,7 @@ fn notice(line: Val<'_>, word: Option<Val<'_>>, out: &mut Events<'_>) {
     out.complete(item);
 }
 
-fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Events<'_>) {
+fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut EventSink<'_>) {
     role.note_text(Field::ItemAuthor);
     let mut head = out.head(ItemKind::Message, author);
     if author == Author::User {
@@ -113,7 +118,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
     out.complete(item);
 }
 
-fn call(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn call(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     let call = ToolCall {
         call_id: block.take_str("id", Field::CallId),
         kind: CallKind::Function,

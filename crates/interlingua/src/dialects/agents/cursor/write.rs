@@ -5,7 +5,7 @@ use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
     text_of,
 };
-use crate::model::{Author, CallKind, ItemKind, Of};
+use crate::model::{Author, CallKind, ItemKind, ItemKindTag};
 use crate::tape::Val;
 
 pub(super) struct CursorForm;
@@ -49,7 +49,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
             block.put("text", text);
             block
         }),
-        GatheredContent::Item(item) if log.is_none() && item.of() == Of::Reasoning => {
+        GatheredContent::Item(item) if log.is_none() && item.of() == ItemKindTag::Reasoning => {
             let mut block = NativeObject::typed("thinking");
             block.put_some("thinking", item.only_text());
             Some(block)

@@ -3,11 +3,11 @@
 use crate::json::Str;
 use crate::log::hunk_of;
 use crate::model::{Field, FileRef, ItemId, Part};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Val};
 
 /// Emits the changed files as parts, starting with number `first`.
-pub(super) fn read_files(display: Option<Val<'_>>, item: ItemId, first: u32, out: &mut Events<'_>) {
+pub(super) fn read_files(display: Option<Val<'_>>, item: ItemId, first: u32, out: &mut EventSink<'_>) {
     let diffs = display.into_iter().flat_map(|display| display.elements()).filter(is_diff);
     for (number, block) in (first..).zip(diffs) {
         block.note_str("type", Field::Structure);

@@ -4,7 +4,7 @@
 mod calls;
 mod files;
 mod read;
-mod says;
+mod support;
 mod wire;
 mod write;
 
@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::KimiReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::KimiForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

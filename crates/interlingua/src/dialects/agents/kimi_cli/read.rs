@@ -6,17 +6,17 @@ use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, first_text, is_content, is_function, is_part, read_part, shape, state_of,
 };
 use crate::json::Str;
-use crate::log::{SessionNews, SpelledArguments, date_of_seconds, words_of_unknown};
+use crate::log::{SessionTracker, SpelledArguments, date_of_seconds, words_of_unknown};
 use crate::model::{
-    Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Permission,
-    Session, Shape, Status, ToolCall, ToolResult,
+    Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part,
+    Permission, Session, Shape, Status, ToolCall, ToolResult,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct KimiReader {
-    pub(super) session: SessionNews,
+    pub(super) session: SessionTracker,
     pub(super) arguments: SpelledArguments,
     /// Calls with incomplete arguments, at most one for each agent.
     pub(super) pending: Vec<UnansweredCall>,
@@ -27,7 +27,7 @@ pub(super) struct KimiReader {
 }
 
 impl Reader for KimiReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["timestamp", "message", "role", "type"]);
         let [timestamp, message, role, kind] = doc.root.find(&WANTED);
         if let Some(message) = envelope(message) {
@@ -57,7 +57,7 @@ impl Reader for KimiReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         while !self.pending.is_empty() {
             let call = self.pending.remove(0);
             self.say_call(call, None, out);
@@ -73,7 +73,7 @@ pub(super) fn envelope(message: Option<Val<'_>>) -> Option<Val<'_>> {
 
 impl KimiReader {
     /// Starts the session with the first line. No line holds session values.
-    fn begin(&mut self, unrecorded: &'static str, out: &mut Events<'_>) {
+    fn begin(&mut self, unrecorded: &'static str, out: &mut EventSink<'_>) {
         if self.session.known().unrecorded.is_none() {
             let told = Session { unrecorded: Some(Str::escaped(unrecorded)), ..Session::default() };
             self.session.tell(super::DIALECT.name, told, out);
@@ -81,7 +81,7 @@ impl KimiReader {
     }
 
     /// A line of `context.jsonl`.
-    fn message<'t>(&mut self, line: Val<'t>, role: Option<Val<'t>>, word: &str, out: &mut Events<'_>) {
+    fn message<'t>(&mut self, line: Val<'t>, role: Option<Val<'t>>, word: &str, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["content", "tool_calls", "tool_call_id"]);
         let [content, calls, call_id] = line.find(&WANTED);
         let said = content.filter(|content| is_content(*content));
@@ -109,7 +109,7 @@ impl KimiReader {
         out.complete(item);
     }
 
-    fn call_in_list(&mut self, call: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+    fn call_in_list(&mut self, call: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
         let function = call.get("function").filter(|function| function.has_str("name") && is_function(call));
         let Some(function) = function else { return };
         call.note_str("type", Field::Structure);
@@ -130,7 +130,7 @@ impl KimiReader {
 }
 
 /// Reads a message's content: a string, or parts. Thoughts are items within the message.
-fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mut Events<'_>) {
+fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mut EventSink<'_>) {
     let Some(content) = content else { return };
     if let Some(text) = content.take_text(Field::MessageText) {
         out.delta(item, 0, Part::Text(text));
@@ -144,14 +144,14 @@ fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mu
                 let thought = out.start(head);
                 think(part, thought, out);
             });
-        } else if let Some(value) = read_part(part, Of::Message) {
+        } else if let Some(value) = read_part(part, ItemKindTag::Message) {
             out.within(part, |out| out.delta(item, number, value));
         }
     }
 }
 
 /// Reads a tool result in the model's form: a text marks a failure.
-fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'_>) {
+fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut EventSink<'_>) {
     let text = first_text(content);
     let is_error = text.starts_with(FAILED).then_some(true);
     let exit_code = exit_code(text);
@@ -169,7 +169,7 @@ fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut Events<'
             if is_made_up(part) {
                 part.note_str("type", Field::Structure);
                 part.note_str("text", Field::ResultIsError);
-            } else if let Some(value) = read_part(part, Of::Result) {
+            } else if let Some(value) = read_part(part, ItemKindTag::Result) {
                 out.within(part, |out| out.delta(item, number, value));
             }
         }
@@ -201,7 +201,7 @@ fn origin(author: Author, text: &str) -> Option<Origin> {
 }
 
 /// Emits a thought and completes its item.
-pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut EventSink<'_>) {
     let state = state_of(part);
     if let Some(text) = part.take_str("think", Field::ReasoningText) {
         out.delta(item, 0, Part::Text(text));
@@ -213,7 +213,7 @@ pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
 }
 
 /// A notice for a line outside the conversation.
-fn notice(kind: Option<Val<'_>>, line: Val<'_>, out: &mut Events<'_>) {
+fn notice(kind: Option<Val<'_>>, line: Val<'_>, out: &mut EventSink<'_>) {
     let event_type = kind.note_text(Field::NoticeType);
     let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     let item = out.start(head);

@@ -9,10 +9,10 @@ use crate::json::{Raw, Str};
 use crate::log::words_of_unknown;
 use crate::model::{
     Author, CallKind, Compaction, Decision, Event, Failure, FailureClass, Field, ItemHead, ItemKind,
-    ItemTail, Notice, Of, Origin, Part, Permission, Prompt, Question, Session, Shape, Status, ToolCall,
-    ToolResult, Turn, Usage,
+    ItemKindTag, ItemTail, Notice, Origin, Part, Permission, Prompt, Question, Session, Shape, Status,
+    ToolCall, ToolResult, Turn, Usage,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// A wire message with its sender and its time.
@@ -57,7 +57,7 @@ impl<'t> WireMessage<'t> {
     }
 
     /// The head of an item for this message.
-    fn head<'o>(&self, kind: ItemKind<'t>, author: Author, out: &mut Events<'o>) -> ItemHead<'t> {
+    fn head<'o>(&self, kind: ItemKind<'t>, author: Author, out: &mut EventSink<'o>) -> ItemHead<'t> {
         let mut head = out.head(kind, author);
         head.agent = self.agent.take_text(Field::ItemAgent);
         head.parent_call = self.parent_call.take_text(Field::ItemParentCall);
@@ -66,7 +66,7 @@ impl<'t> WireMessage<'t> {
     }
 
     /// A notice for a line outside the conversation; some types have data.
-    fn notice(&self, has_data: bool, out: &mut Events<'_>) {
+    fn notice(&self, has_data: bool, out: &mut EventSink<'_>) {
         let event_type = self.kind.note_text(Field::NoticeType);
         let head = self.head(ItemKind::Notice(Notice { event_type }), Author::System, out);
         let item = out.start(head);
@@ -79,7 +79,7 @@ impl<'t> WireMessage<'t> {
     }
 
     /// Emits the time of an event that is not an item, and notes its tag.
-    fn happens(&self, out: &mut Events<'_>) {
+    fn happens(&self, out: &mut EventSink<'_>) {
         self.kind.note_text(Field::Structure);
         self.stamp.tick(out);
     }
@@ -87,7 +87,7 @@ impl<'t> WireMessage<'t> {
 
 impl KimiReader {
     /// A line of `wire.jsonl`.
-    pub(super) fn wire<'t>(&mut self, message: Val<'t>, stamp: Stamp<'t>, out: &mut Events<'_>) {
+    pub(super) fn wire<'t>(&mut self, message: Val<'t>, stamp: Stamp<'t>, out: &mut EventSink<'_>) {
         let Some(message) = WireMessage::innermost(message, stamp) else {
             let kind = message.get("type");
             let payload = message;
@@ -130,7 +130,7 @@ impl KimiReader {
     }
 
     /// Emits the agent's pending call when its next message shows that no more arguments follow.
-    fn give_up_waiting(&mut self, message: &WireMessage<'_>, word: &str, out: &mut Events<'_>) {
+    fn give_up_waiting(&mut self, message: &WireMessage<'_>, word: &str, out: &mut EventSink<'_>) {
         let (agent, _) = message.voice();
         let Some(at) = self.pending.iter().position(|call| call.agent == agent) else { return };
         let names_it = |name| message.payload.str_or_empty(name) == self.pending[at].call_id;
@@ -146,7 +146,7 @@ impl KimiReader {
         }
     }
 
-    fn call(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
+    fn call(&mut self, message: &WireMessage<'_>, out: &mut EventSink<'_>) {
         let [id, function] = message.payload.get_all(["id", "function"]);
         let Some(function) = function else { return };
         let arguments = function.get("arguments");
@@ -202,7 +202,7 @@ impl KimiReader {
     }
 
     /// Adds arguments to the agent's pending call.
-    fn more_of_call(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
+    fn more_of_call(&mut self, message: &WireMessage<'_>, out: &mut EventSink<'_>) {
         let (agent, _) = message.voice();
         let at = self.pending.iter().position(|call| call.agent == agent);
         let piece = message.payload.get("arguments_part").filter(|piece| piece.kind() == Kind::String);
@@ -218,7 +218,7 @@ impl KimiReader {
     }
 
     /// Emits a pending call, with the last piece of its arguments from the current line.
-    pub(super) fn say_call(&mut self, call: UnansweredCall, last: Option<&Str<'_>>, out: &mut Events<'_>) {
+    pub(super) fn say_call(&mut self, call: UnansweredCall, last: Option<&Str<'_>>, out: &mut EventSink<'_>) {
         // Copy the texts: their lines are no longer in memory.
         let text = |text: String| Some(Str::escaped(&text).into_owned()).filter(|text| !text.is_empty());
         let UnansweredCall { agent, parent_call, call_id, name, date, pieces, .. } = call;
@@ -242,7 +242,7 @@ impl KimiReader {
     }
 
     /// The usage of the last response, and the agent's mode.
-    fn status(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
+    fn status(&mut self, message: &WireMessage<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["token_usage", "message_id", "plan_mode"]);
         const COUNTS: WantedNames<4> =
             WantedNames::new(["input_other", "output", "input_cache_read", "input_cache_creation"]);
@@ -273,7 +273,7 @@ impl KimiReader {
     }
 
     /// The agent requests permission.
-    fn asks(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
+    fn asks(&mut self, message: &WireMessage<'_>, out: &mut EventSink<'_>) {
         message.happens(out);
         let request = message.payload;
         let permission = Permission {
@@ -290,7 +290,7 @@ impl KimiReader {
     }
 
     /// A permission was granted or refused.
-    fn answers(&mut self, message: &WireMessage<'_>, out: &mut Events<'_>) {
+    fn answers(&mut self, message: &WireMessage<'_>, out: &mut EventSink<'_>) {
         let [id, response, feedback] = message.payload.get_all(["request_id", "response", "feedback"]);
         let decision = match response.word() {
             "approve" => Some(Decision::Accept),
@@ -326,7 +326,7 @@ fn has_name(function: Val<'_>) -> bool {
 }
 
 /// A prompt of the user; a subagent's prompt comes from its caller.
-fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
+fn said_by_user(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     let content = message.payload.get("user_input");
     message.kind.note_text(Field::ItemAuthor);
     let mut head = message.head(ItemKind::Message, Author::User, out);
@@ -338,7 +338,7 @@ fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
             out.delta(item, 0, Part::Text(text));
         }
         for (number, part) in (0..).zip(content.elements()) {
-            if let Some(value) = read_part(part, Of::Message) {
+            if let Some(value) = read_part(part, ItemKindTag::Message) {
                 out.within(part, |out| out.delta(item, number, value));
             }
         }
@@ -347,7 +347,7 @@ fn said_by_user(message: &WireMessage<'_>, out: &mut Events<'_>) {
 }
 
 /// A part of a response: a thought, a text or a picture.
-fn content_part(message: &WireMessage<'_>, out: &mut Events<'_>) {
+fn content_part(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     let part = message.payload;
     if part.str_or_empty("type") == "think" && part.has_str("think") {
         message.kind.note_text(Field::Structure);
@@ -356,7 +356,7 @@ fn content_part(message: &WireMessage<'_>, out: &mut Events<'_>) {
         let item = out.start(head);
         return think(part, item, out);
     }
-    let Some(value) = read_part(part, Of::Message) else { return message.notice(false, out) };
+    let Some(value) = read_part(part, ItemKindTag::Message) else { return message.notice(false, out) };
     message.kind.note_text(Field::ItemAuthor);
     let head = message.head(ItemKind::Message, Author::Assistant, out);
     let item = out.start(head);
@@ -365,7 +365,7 @@ fn content_part(message: &WireMessage<'_>, out: &mut Events<'_>) {
 }
 
 /// A tool result: the output, the note for the model, and the changed files.
-fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
+fn result(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<4> = WantedNames::new(["is_error", "output", "message", "display"]);
     let Some(value) = message.payload.get("return_value") else { return };
     let [_, output, told, display] = value.find(&WANTED);
@@ -384,7 +384,7 @@ fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
         next += 1;
     }
     for part in output.into_iter().flat_map(|output| output.elements()) {
-        if let Some(value) = read_part(part, Of::Result) {
+        if let Some(value) = read_part(part, ItemKindTag::Result) {
             out.within(part, |out| out.delta(item, next, value));
         }
         next += 1;
@@ -403,7 +403,7 @@ fn result(message: &WireMessage<'_>, out: &mut Events<'_>) {
 }
 
 /// The agent asks the user a question. The result of the call holds the answer.
-fn question(message: &WireMessage<'_>, out: &mut Events<'_>) {
+fn question(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     message.happens(out);
     let request = message.payload;
     let options = |prompt: Val<'_>| {
@@ -439,7 +439,7 @@ fn question(message: &WireMessage<'_>, out: &mut Events<'_>) {
 }
 
 /// A model call failed and is retried.
-fn retry(message: &WireMessage<'_>, out: &mut Events<'_>) {
+fn retry(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     message.happens(out);
     let [status, error] = message.payload.get_all(["status_code", "error_type"]);
     let status = status.note_count(Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());

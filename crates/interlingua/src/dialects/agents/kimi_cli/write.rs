@@ -11,7 +11,7 @@ use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
     NativeObject, NativeValue, arguments_text, date_of_seconds, text_of,
 };
-use crate::model::{Author, CallKind, ItemHead, ItemId, ItemKind, Of, Part, ToolCall};
+use crate::model::{Author, CallKind, ItemHead, ItemId, ItemKind, ItemKindTag, Part, ToolCall};
 use crate::tape::{Kind, Val};
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl LogForm for KimiForm {
         let mut results = Vec::new();
         for content in item.blocks() {
             if let GatheredContent::Item(inner) = content
-                && inner.of() == Of::Result
+                && inner.of() == ItemKindTag::Result
             {
                 results.push(result_line(inner, log));
             }
@@ -128,7 +128,8 @@ impl KimiForm {
     /// The time of an item, if the kept line holds the same time in its own form.
     fn time_of<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> Option<NativeValue<'g>> {
         let time = item.head().time.as_ref()?;
-        let is_new = item.of() == Of::Call && self.call.replace(item.head().id) != Some(item.head().id);
+        let is_new =
+            item.of() == ItemKindTag::Call && self.call.replace(item.head().id) != Some(item.head().id);
         let begun = if is_new { self.date_of_begun(item.call_id()) } else { None };
         let same = match begun {
             Some(date) => date == time.as_str(),
@@ -149,7 +150,7 @@ fn wire_values<'g>(item: GatheredItem<'g>, message: Val<'_>) -> NativeObject<'g>
     } else {
         put_payload(item, payload, &mut values);
     }
-    let data = item.parts().find_map(json_of).filter(|_| item.of() == Of::Notice);
+    let data = item.parts().find_map(json_of).filter(|_| item.of() == ItemKindTag::Notice);
     let mut message = NativeObject::new();
     let whole = data.map(|data| Box::new(data.into()));
     message.put("payload", NativeValue::Either(whole, Box::new(values.into())));
@@ -215,7 +216,7 @@ fn content_of(item: GatheredItem<'_>) -> NativeValue<'_> {
                 texts.extend(if let Part::Text(text) = part { Some(text) } else { None });
                 elements.extend(element_of(part));
             }
-            GatheredContent::Item(inner) if inner.of() == Of::Reasoning => {
+            GatheredContent::Item(inner) if inner.of() == ItemKindTag::Reasoning => {
                 elements.push(NativeElement { class: THINK, value: kept_thought(inner).into() });
             }
             GatheredContent::Item(_) => {}

@@ -1,14 +1,14 @@
 //! Steps of the agent's loop: a step starts, the model emits thoughts, text and calls, tools return, the step ends.
 
-use super::happened::{Change, usage_of};
 use super::read::{KimiCodeReader, Line, end_result, is_thought, returned, think};
+use super::session_events::{Change, usage_of};
 use crate::dialects::agents::kimi_parts::{is_content, read_part, shape};
 use crate::json::{Raw, Str};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, FileRef, ItemKind, Notice, Of, Part, Shape, Stop, StopClass,
-    ToolCall, ToolResult, Turn, Words,
+    Args, Author, CallKind, Event, Field, FileRef, ItemKind, ItemKindTag, Notice, Part, Shape, Stop,
+    StopClass, ToolCall, ToolResult, Turn, Words,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 const STOPS: Words<StopClass> = Words(&[
@@ -24,7 +24,7 @@ const STOPS: Words<StopClass> = Words(&[
 
 impl KimiCodeReader {
     /// An event of the loop.
-    pub(super) fn loop_event<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
+    pub(super) fn loop_event<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut EventSink<'_>) {
         let kind = event.get("type");
         match kind.word() {
             "step.begin" => {
@@ -57,7 +57,7 @@ impl KimiCodeReader {
     }
 
     /// Reads a call. The file change is emitted with the result.
-    fn call<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
+    fn call<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<6> =
             WantedNames::new(["uuid", "stepUuid", "toolCallId", "name", "args", "display"]);
         let [uuid, step, call_id, name, args, display] = event.find(&WANTED);
@@ -91,7 +91,7 @@ impl KimiCodeReader {
     }
 
     /// Reads a tool result.
-    fn result<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
+    fn result<'t>(&mut self, line: Line<'t>, event: Val<'t>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["output", "note", "durationMs", "message"]);
         let [call, call_id, result] = event.get_all(["parentUuid", "toolCallId", "result"]);
         let Some(result) = result else { return };
@@ -117,7 +117,7 @@ impl KimiCodeReader {
     }
 
     /// Reads the stop reason of the response, and its usage unless an earlier line held it.
-    fn end_step(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn end_step(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         let [id, reason, usage] = event.get_all(["messageId", "finishReason", "usage"]);
         let usage = usage.filter(|usage| usage.kind() == Kind::Object && !self.counted);
         let stop = reason.note_text(Field::StopReason).map(|raw| Stop {
@@ -137,7 +137,7 @@ fn is_said(part: Val<'_>) -> bool {
 }
 
 /// A thought, a text or a picture of the response.
-fn part<'t>(line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
+fn part<'t>(line: Line<'t>, event: Val<'t>, out: &mut EventSink<'_>) {
     let [uuid, step, part] = event.get_all(["uuid", "stepUuid", "part"]);
     let Some(part) = part else { return };
     let thinks = is_thought(part);
@@ -150,7 +150,7 @@ fn part<'t>(line: Line<'t>, event: Val<'t>, out: &mut Events<'_>) {
         part.note_str("type", Field::Structure);
         return think(part, item, out);
     }
-    if let Some(part) = read_part(part, Of::Message) {
+    if let Some(part) = read_part(part, ItemKindTag::Message) {
         out.delta(item, 0, part);
     }
     out.complete(item);

@@ -1,9 +1,9 @@
 //! Session logs of Kimi Code: all events of one agent, one JSON document a line.
 
-mod happened;
 mod loops;
 mod read;
-mod says;
+mod session_events;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -30,7 +30,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::KimiCodeReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::KimiCodeForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -1,22 +1,22 @@
 //! Lines to events. The `context.*` lines are the conversation. Repetitions in other lines (the prompt of a turn, the
 //! messages of the agent's loop) are left unclaimed.
 
-use super::happened::{Change, asked_in};
+use super::session_events::{Change, asked_in};
 use crate::dialects::agents::kimi_parts::{
     Stamp, exit_code, is_content, is_function, read_part, shape, state_of,
 };
 use crate::json::{Raw, Str};
-use crate::log::{CountedLine, SessionNews, SpelledArguments, date_of_millis, words_of_unknown};
+use crate::log::{CountedLine, SessionTracker, SpelledArguments, date_of_millis, words_of_unknown};
 use crate::model::{
-    Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Session,
-    Status, ToolCall, ToolResult, Usage,
+    Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part,
+    Session, Status, ToolCall, ToolResult, Usage,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct KimiCodeReader {
-    pub(super) session: SessionNews,
+    pub(super) session: SessionTracker,
     pub(super) arguments: SpelledArguments,
     /// File changes of the running calls, by call id.
     pub(super) changes: Remembered<Change>,
@@ -43,7 +43,7 @@ pub(super) struct Line<'t> {
 
 impl<'t> Line<'t> {
     /// The head of an item on this line.
-    pub(super) fn head(&self, kind: ItemKind<'t>, author: Author, out: &mut Events<'_>) -> ItemHead<'t> {
+    pub(super) fn head(&self, kind: ItemKind<'t>, author: Author, out: &mut EventSink<'_>) -> ItemHead<'t> {
         let mut head = out.head(kind, author);
         if self.agent.word() == MAIN {
             self.agent.note_text(Field::Structure);
@@ -55,7 +55,7 @@ impl<'t> Line<'t> {
     }
 
     /// Emits the time of an event that is not an item, and notes its tags.
-    pub(super) fn happens(&self, out: &mut Events<'_>) {
+    pub(super) fn happens(&self, out: &mut EventSink<'_>) {
         self.kind.note_text(Field::Structure);
         if self.agent.word() == MAIN {
             self.agent.note_text(Field::Structure);
@@ -64,13 +64,13 @@ impl<'t> Line<'t> {
     }
 
     /// A notice for a line outside the conversation, named by the line's type; some types have a text or data.
-    pub(super) fn notice(&self, kind: Option<Val<'t>>, out: &mut Events<'_>) {
+    pub(super) fn notice(&self, kind: Option<Val<'t>>, out: &mut EventSink<'_>) {
         let event_type = kind.note_text(Field::NoticeType);
         let head = self.head(ItemKind::Notice(Notice { event_type }), Author::System, out);
         self.notice_with(head, out);
     }
 
-    fn notice_with(&self, mut head: ItemHead<'t>, out: &mut Events<'_>) {
+    fn notice_with(&self, mut head: ItemHead<'t>, out: &mut EventSink<'_>) {
         if self.kind.word().starts_with("subagent.") && head.agent.is_none() {
             head.agent = self.val.take_str("subagentId", Field::ItemAgent);
             head.parent_call = self.val.take_str("parentToolCallId", Field::ItemParentCall);
@@ -124,7 +124,7 @@ pub(super) const TOLD: &[(&str, &str)] = &[
 ];
 
 impl Reader for KimiCodeReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["type", "agentId", "time"]);
         let [kind, agent, time] = doc.root.find(&WANTED);
         if kind.is_none() {
@@ -142,7 +142,7 @@ impl Reader for KimiCodeReader {
 }
 
 impl KimiCodeReader {
-    fn line(&mut self, line: Line<'_>, out: &mut Events<'_>) {
+    fn line(&mut self, line: Line<'_>, out: &mut EventSink<'_>) {
         self.begin(line, out);
         let word = line.kind.word();
         match word {
@@ -179,7 +179,7 @@ impl KimiCodeReader {
     }
 
     /// Reads the session values of a line.
-    fn begin(&mut self, line: Line<'_>, out: &mut Events<'_>) {
+    fn begin(&mut self, line: Line<'_>, out: &mut EventSink<'_>) {
         let val = line.val;
         let mut start = String::new();
         let mut told = Session::default();
@@ -215,7 +215,7 @@ impl KimiCodeReader {
     }
 
     /// A message in the model's form.
-    fn message<'t>(&mut self, line: Line<'t>, message: Val<'t>, out: &mut Events<'_>) {
+    fn message<'t>(&mut self, line: Line<'t>, message: Val<'t>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new(["role", "content", "id", "toolCalls", "origin"]);
         let [role, content, id, calls, origin] = message.find(&WANTED);
         let content = content.filter(|content| is_content(*content));
@@ -245,7 +245,7 @@ impl KimiCodeReader {
                     let thought = out.start(head);
                     think(part, thought, out);
                 });
-            } else if let Some(value) = read_part(part, Of::Message) {
+            } else if let Some(value) = read_part(part, ItemKindTag::Message) {
                 out.within(part, |out| out.delta(item, number, value));
             }
         }
@@ -271,7 +271,7 @@ impl KimiCodeReader {
 }
 
 /// A tool result in the form of a message.
-fn tool_message<'t>(line: Line<'t>, message: Val<'t>, content: Option<Val<'t>>, out: &mut Events<'_>) {
+fn tool_message<'t>(line: Line<'t>, message: Val<'t>, content: Option<Val<'t>>, out: &mut EventSink<'_>) {
     line.kind.note_text(Field::Structure);
     message.note_str("role", Field::Structure);
     let result = ToolResult { call_id: message.take_str("toolCallId", Field::ResultCallId), name: None };
@@ -310,7 +310,7 @@ pub(super) fn is_thought(part: Val<'_>) -> bool {
 }
 
 /// Emits a thought and completes its item.
-pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+pub(super) fn think(part: Val<'_>, item: ItemId, out: &mut EventSink<'_>) {
     let state = state_of(part);
     if let Some(text) = part.take_str("think", Field::ReasoningText) {
         out.delta(item, 0, Part::Text(text));
@@ -326,7 +326,7 @@ pub(super) fn returned<'t>(
     content: Option<Val<'t>>,
     note: Option<Val<'t>>,
     item: ItemId,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> u32 {
     let mut next = 0;
     if let Some(text) = content.take_text(Field::ResultText) {
@@ -334,7 +334,7 @@ pub(super) fn returned<'t>(
         next += 1;
     }
     for part in content.into_iter().flat_map(|content| content.elements()) {
-        if let Some(value) = read_part(part, Of::Result) {
+        if let Some(value) = read_part(part, ItemKindTag::Result) {
             out.within(part, |out| out.delta(item, next, value));
         }
         next += 1;
@@ -352,7 +352,7 @@ pub(super) fn end_result(
     is_error: Option<bool>,
     duration: Option<u64>,
     content: Option<Val<'_>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let failed = is_error == Some(true);
     let text = content.filter(|content| failed && content.kind() == Kind::String);

@@ -11,7 +11,7 @@ use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
     NativeObject, NativeValue, arguments_text, date_of_millis, millis_of_date,
 };
-use crate::model::{Args, Author, CallKind, Field, ItemHead, ItemKind, Of, Origin, Part, ToolCall};
+use crate::model::{Args, Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Origin, Part, ToolCall};
 use crate::tape::Val;
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl LogForm for KimiCodeForm {
         event.put_some("stepUuid", parent.as_ref()).put_some("parentUuid", parent.as_ref());
         match kind {
             ItemKind::Message | ItemKind::Reasoning => {
-                let block = if item.of() == Of::Reasoning {
+                let block = if item.of() == ItemKindTag::Reasoning {
                     Some(kept_thought(item))
                 } else {
                     item.parts().find_map(kept_part).map(|(_, part)| part)
@@ -101,7 +101,7 @@ impl LogForm for KimiCodeForm {
         let mut lines = Vec::new();
         for content in item.blocks() {
             if let GatheredContent::Item(inner) = content
-                && inner.of() == Of::Result
+                && inner.of() == ItemKindTag::Result
             {
                 lines.push(result_message(inner, log));
             }
@@ -166,7 +166,7 @@ fn returned<'g>(item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'
 fn content_of(item: GatheredItem<'_>) -> NativeValue<'_> {
     let element = |content| match content {
         GatheredContent::Part(part) => element_of(part),
-        GatheredContent::Item(inner) if inner.of() == Of::Reasoning => {
+        GatheredContent::Item(inner) if inner.of() == ItemKindTag::Reasoning => {
             Some(NativeElement { class: THINK, value: kept_thought(inner).into() })
         }
         GatheredContent::Item(_) => None,

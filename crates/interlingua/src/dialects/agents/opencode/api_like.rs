@@ -8,7 +8,7 @@ use crate::model::{
     Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Stop, StopClass, ToolCall,
     ToolResult, Turn, Words,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// Members that distinguish a list of messages from the lists in OpenCode's storage.
@@ -53,7 +53,7 @@ fn author(doc: Val<'_>) -> Option<Author> {
     }
 }
 
-pub(super) fn read(doc: Val<'_>, arguments: &mut SpelledArguments, out: &mut Events<'_>) {
+pub(super) fn read(doc: Val<'_>, arguments: &mut SpelledArguments, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<6> =
         WantedNames::new(["role", "content", "timestamp", "metadata", "tool_calls", "tool_responses"]);
     let [role, content, time, metadata, calls, responses] = doc.find(&WANTED);
@@ -97,7 +97,7 @@ const STOPS: Words<StopClass> = Words(&[
     (StopClass::Filter, "content_filter"),
 ]);
 
-fn call(block: Val<'_>, within: ItemId, arguments: &mut SpelledArguments, out: &mut Events<'_>) {
+fn call(block: Val<'_>, within: ItemId, arguments: &mut SpelledArguments, out: &mut EventSink<'_>) {
     let Some(function) = block.get("function").filter(|function| function.has_str("name")) else { return };
     let call = ToolCall {
         call_id: block.take_str("id", Field::CallId),
@@ -114,7 +114,7 @@ fn call(block: Val<'_>, within: ItemId, arguments: &mut SpelledArguments, out: &
     out.complete(item);
 }
 
-fn response(block: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn response(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     let [call_id, output, status] = block.get_all(["tool_call_id", "output", "status"]);
     let call_id = call_id.take_text(Field::ResultCallId);
     let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);

@@ -16,8 +16,8 @@ use crate::log::{
     name_with_group, text_of,
 };
 use crate::model::{
-    Author, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part, ToolCall,
-    time,
+    Author, Field, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Origin, Part,
+    ToolCall, time,
 };
 
 /// Builds the messages of a session.
@@ -197,7 +197,7 @@ impl ExportBuilder {
         log: &mut LogBuilder<'_, '_>,
     ) -> (String, Option<String>) {
         let ItemHead { author, origin, .. } = item.head();
-        let is_answer = item.of() != Of::Message || *author == Author::Assistant || orphans;
+        let is_answer = item.of() != ItemKindTag::Message || *author == Author::Assistant || orphans;
         let mut created = NativeObject::new();
         created.put("created", count(*time));
         let mut info = NativeObject::new();

@@ -7,7 +7,7 @@ use crate::model::{
     Author, Event, Field, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn, Usage,
     Words, time,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The members of a message that the reader uses.
@@ -113,7 +113,13 @@ impl<'t> MessageMembers<'t> {
 
     /// Emits the message, with its parts if the message holds them. `by_agent` marks a session that another agent
     /// started.
-    pub(super) fn read(&self, author: Author, parts: Option<Val<'_>>, by_agent: bool, out: &mut Events<'_>) {
+    pub(super) fn read(
+        &self,
+        author: Author,
+        parts: Option<Val<'_>>,
+        by_agent: bool,
+        out: &mut EventSink<'_>,
+    ) {
         let list = || parts.into_iter().flat_map(|parts| parts.elements()).map(PartMembers::new);
         // Emit events before the item: an entry after the item would receive the item's frame.
         if self.error.is_some() {
@@ -154,7 +160,7 @@ impl<'t> MessageMembers<'t> {
         author: Author,
         (by_agent, aside): (bool, bool),
         parts: impl Iterator<Item = PartMembers<'p>>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> ItemId {
         self.role.note_text(Field::ItemAuthor);
         let mut head = out.head(ItemKind::Message, author);
@@ -189,7 +195,7 @@ impl<'t> MessageMembers<'t> {
 
     /// Emits the usage of a response and the time of its completion. Steps of the message repeat the usage. Returns
     /// whether a time was emitted.
-    fn usage(&self, completed: Option<Val<'_>>, out: &mut Events<'_>) -> bool {
+    fn usage(&self, completed: Option<Val<'_>>, out: &mut EventSink<'_>) -> bool {
         let Some(tokens) = self.tokens else { return false };
         let answer = Answer { tokens, cost: self.cost, stop: self.finish };
         let effort = self.info.get("variant").filter(|_| self.role.word() == "assistant");

@@ -6,7 +6,7 @@ mod build;
 mod message;
 mod part;
 mod read;
-mod says;
+mod support;
 mod tool;
 mod write;
 
@@ -34,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::OpencodeReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::OpencodeForm::new(options), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -5,11 +5,11 @@ use super::{moment, tool};
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, Media, MediaSource,
-    Notice, Of, Opaque, OpaqueKind, Origin, Part, Shape,
+    Author, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, Media,
+    MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Shape,
 };
 use crate::model::{Compaction, Words};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 use crate::wire::media::from_data_url;
 
@@ -109,7 +109,7 @@ impl Sort {
 }
 
 /// Reports a row or a file of a store that holds no JSON object: the store gives its text in `raw`.
-pub(super) fn report_unreadable(document: Val<'_>, out: &mut Events<'_>) {
+pub(super) fn report_unreadable(document: Val<'_>, out: &mut EventSink<'_>) {
     if document.str_or_empty("type") == "unreadable" && document.has_str("raw") {
         out.problem(Code::InvalidJson, None, "this row or file of the store holds no JSON object");
     }
@@ -120,7 +120,7 @@ pub(super) fn read_alone<'t>(
     part: &PartMembers<'t>,
     author: Author,
     said: Option<Val<'t>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let begin = |head: &mut ItemHead<'t>| {
         head.native_id = part.id.take_text(Field::ItemId);
@@ -176,7 +176,7 @@ pub(super) fn read_within(
     number: u32,
     (item, author): (ItemId, Author),
     split: bool,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     match part.sort() {
         Sort::Text if split && part.aside.is_some() => {
@@ -218,7 +218,7 @@ pub(super) fn read_within(
 }
 
 /// Emits the event of a retry or compaction part.
-pub(super) fn read_event(part: &PartMembers<'_>, out: &mut Events<'_>) {
+pub(super) fn read_event(part: &PartMembers<'_>, out: &mut EventSink<'_>) {
     part.note_kind();
     if part.sort() == Sort::Compaction {
         let auto = part.root.get("auto").filter(|auto| auto.kind() == Kind::Bool);
@@ -257,9 +257,9 @@ const FAILURES: Words<FailureClass> = Words(&[
 ]);
 
 /// Emits the text or media of a part as part `number` of the item.
-fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut Events<'_>) {
+fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut EventSink<'_>) {
     if part.sort() == Sort::File {
-        if let Some(media) = media(part.root, part.url, Of::Message) {
+        if let Some(media) = media(part.root, part.url, ItemKindTag::Message) {
             out.delta(item, number, Part::Media(media));
         }
     } else if let Some(text) = part.text.take_text(Field::MessageText) {
@@ -268,7 +268,7 @@ fn read_content(part: &PartMembers<'_>, item: ItemId, number: u32, out: &mut Eve
 }
 
 /// The media of a `file` part or an attachment.
-pub(super) fn media<'t>(file: Val<'t>, url: Option<Val<'t>>, of: Of) -> Option<Media<'t>> {
+pub(super) fn media<'t>(file: Val<'t>, url: Option<Val<'t>>, of: ItemKindTag) -> Option<Media<'t>> {
     let [mime, name] = file.get_all(["mime", "filename"]);
     let mime = mime.filter(|mime| mime.kind() == Kind::String);
     let url = url?;
@@ -289,7 +289,7 @@ pub(super) fn media<'t>(file: Val<'t>, url: Option<Val<'t>>, of: Of) -> Option<M
     Some(media)
 }
 
-fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut Events<'_>) {
+fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut EventSink<'_>) {
     part.note_kind();
     let item = out.start(head);
     if let Some(text) = part.text.take_text(Field::ReasoningText) {
@@ -330,7 +330,7 @@ pub(super) fn state(part: Val<'_>) -> Option<(Str<'_>, OpaqueKind, Val<'_>)> {
 }
 
 /// The head of a notice, named by the part's type. A name equal to an author would make the notice a message.
-fn notice_head<'t>(part: &PartMembers<'t>, out: &mut Events<'_>) -> ItemHead<'t> {
+fn notice_head<'t>(part: &PartMembers<'t>, out: &mut EventSink<'_>) -> ItemHead<'t> {
     let kind = part.kind.filter(|kind| !kind.is("system") && !kind.is("developer"));
     let event_type = kind.note_text(Field::NoticeType);
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
@@ -341,7 +341,7 @@ fn notice_head<'t>(part: &PartMembers<'t>, out: &mut Events<'_>) -> ItemHead<'t>
 }
 
 /// The content of a notice, where the type is known. The value also remains in place.
-fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut Events<'_>) {
+fn notice_content(part: &PartMembers<'_>, item: ItemId, out: &mut EventSink<'_>) {
     let name = match part.kind.word() {
         "patch" => {
             let files = part.root.get("files");

@@ -8,16 +8,16 @@ use super::{DIALECT, moment};
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::Str;
-use crate::log::{SessionNews, SpelledArguments};
+use crate::log::{SessionTracker, SpelledArguments};
 use crate::model::{
     Author, Event, Field, FileRef, ItemHead, ItemKind, Notice, Part, Rewind, Session, Shape, Turn,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct OpencodeReader {
-    session: SessionNews,
+    session: SessionTracker,
     /// Set once the session's own document was read.
     named: bool,
     /// Authors of messages, from the first part or from the message itself.
@@ -34,7 +34,7 @@ pub(super) struct OpencodeReader {
 const UNPRINTED: &str = "messages of the user, models, sessions of subagents";
 
 impl Reader for OpencodeReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<12> = WantedNames::new([
             "info",
             "sessionID",
@@ -105,14 +105,14 @@ impl Reader for OpencodeReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         self.session.end(out);
     }
 }
 
 impl OpencodeReader {
     /// Enters the session of a document. A different id starts a new session.
-    fn enter(&mut self, id: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn enter(&mut self, id: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let Some(id) = id.note_text(Field::SessionId) else { return };
         let known = self.session.known().id.as_ref();
         if known.is_some_and(|known| *known != id) {
@@ -122,7 +122,7 @@ impl OpencodeReader {
         self.session.tell(DIALECT.name, Session { id: Some(id), ..Session::default() }, out);
     }
 
-    fn enter_printed(&mut self, session: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn enter_printed(&mut self, session: Option<Val<'_>>, out: &mut EventSink<'_>) {
         self.enter(session, out);
         let unrecorded = Some(Str::escaped(UNPRINTED));
         self.session.tell(DIALECT.name, Session { unrecorded, ..Session::default() }, out);
@@ -130,7 +130,7 @@ impl OpencodeReader {
 
     /// Starts a document that names no session: it belongs to the next session if the current session's own document
     /// was read. Storage is copied in the order of writing, and a session writes its own document late.
-    fn leave_named(&mut self, out: &mut Events<'_>) {
+    fn leave_named(&mut self, out: &mut EventSink<'_>) {
         if self.named {
             self.session.end(out);
             *self = Self::default();
@@ -139,7 +139,7 @@ impl OpencodeReader {
     }
 
     /// Reads the share document of a session: its id is the end of the session's id. The secret is left unclaimed.
-    fn share(&mut self, share: Val<'_>, out: &mut Events<'_>) {
+    fn share(&mut self, share: Val<'_>, out: &mut EventSink<'_>) {
         let known = self.session.known().id.as_ref();
         if !known.is_some_and(|known| known.as_escaped().ends_with(share.str_or_empty("id"))) {
             self.leave_named(out);
@@ -147,7 +147,7 @@ impl OpencodeReader {
     }
 
     /// Reads the session's own document.
-    fn facts(&mut self, info: Val<'_>, out: &mut Events<'_>) {
+    fn facts(&mut self, info: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<9> = WantedNames::new([
             "parentID",
             "directory",
@@ -187,7 +187,7 @@ impl OpencodeReader {
     }
 
     /// Reads the start of an export, or of a list of messages.
-    fn head(&mut self, head: Val<'_>, out: &mut Events<'_>) {
+    fn head(&mut self, head: Val<'_>, out: &mut EventSink<'_>) {
         if head.kind() == Kind::Array {
             // A bare list of messages has no members around it.
             self.leave_named(out);
@@ -215,7 +215,7 @@ impl OpencodeReader {
     }
 
     /// Reads the end of an export.
-    fn tail(&mut self, tail: Val<'_>, out: &mut Events<'_>) {
+    fn tail(&mut self, tail: Val<'_>, out: &mut EventSink<'_>) {
         if let (true, Some(to)) = (self.met_reverted, self.last_valid.take()) {
             out.event(&Event::Rewound(Rewind { to: Some(to), turns: None }));
         }
@@ -227,7 +227,7 @@ impl OpencodeReader {
     }
 
     /// Reads a message, with its parts if the message holds them.
-    fn message(&mut self, info: Val<'_>, parts: Option<Val<'_>>, doc: Val<'_>, out: &mut Events<'_>) {
+    fn message(&mut self, info: Val<'_>, parts: Option<Val<'_>>, doc: Val<'_>, out: &mut EventSink<'_>) {
         let message = MessageMembers::new(info);
         self.enter(message.session, out);
         let Some(author) = message.author() else {
@@ -255,7 +255,7 @@ impl OpencodeReader {
     }
 
     /// Reads a part that is a separate document.
-    fn part(&mut self, part: &PartMembers<'_>, out: &mut Events<'_>) {
+    fn part(&mut self, part: &PartMembers<'_>, out: &mut EventSink<'_>) {
         let message = part.message.word();
         let author = self.authors.get(message).copied().unwrap_or_else(|| {
             let author = part.sort().first_author(part.kind.word());
@@ -270,7 +270,7 @@ impl OpencodeReader {
         &mut self,
         session: Option<Val<'_>>,
         (part, time): (Option<Val<'_>>, Option<Val<'_>>),
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some(part) = part else { return };
         self.enter_printed(session, out);
@@ -289,7 +289,7 @@ impl OpencodeReader {
 }
 
 /// Reads a list document: todos, or file changes.
-fn list(list: Val<'_>, out: &mut Events<'_>) {
+fn list(list: Val<'_>, out: &mut EventSink<'_>) {
     let is_diff = list.elements().next().is_some_and(|file| file.has_str("file"));
     if is_diff {
         changes(Str::escaped("session_diff"), list, out);
@@ -299,7 +299,7 @@ fn list(list: Val<'_>, out: &mut Events<'_>) {
 }
 
 /// Emits a notice with file changes.
-fn changes(name: Str<'_>, list: Val<'_>, out: &mut Events<'_>) {
+fn changes(name: Str<'_>, list: Val<'_>, out: &mut EventSink<'_>) {
     let mut head = notice_head(Some(name), out);
     head.shape = Shape::List;
     let item = out.start(head);
@@ -317,19 +317,19 @@ fn changes(name: Str<'_>, list: Val<'_>, out: &mut Events<'_>) {
 }
 
 /// Emits a notice with todos.
-fn todos(list: Val<'_>, out: &mut Events<'_>) {
+fn todos(list: Val<'_>, out: &mut EventSink<'_>) {
     let head = notice_head(Some(Str::escaped("todo")), out);
     let item = out.start(head);
     out.delta(item, 0, Part::Json(list.note(Field::NoticeData)));
     out.complete(item);
 }
 
-fn notice_head<'t>(event_type: Option<Str<'t>>, out: &mut Events<'_>) -> ItemHead<'t> {
+fn notice_head<'t>(event_type: Option<Str<'t>>, out: &mut EventSink<'_>) -> ItemHead<'t> {
     out.head(ItemKind::Notice(Notice { event_type }), Author::System)
 }
 
 /// Emits a notice with only a name.
-fn notice(name: Str<'_>, out: &mut Events<'_>) {
+fn notice(name: Str<'_>, out: &mut EventSink<'_>) {
     let head = notice_head(Some(name), out);
     let item = out.start(head);
     out.complete(item);

@@ -4,10 +4,10 @@ use super::moment;
 use super::part::{PartMembers, media};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Field, FileRef, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status, ToolCall,
-    ToolResult,
+    Args, Author, CallKind, Field, FileRef, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Shape, Status,
+    ToolCall, ToolResult,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The start time of the tool.
@@ -22,7 +22,7 @@ pub(super) fn read(
     within: ItemId,
     id: Option<Val<'_>>,
     start: Option<Val<'_>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     const STATE: WantedNames<7> =
         WantedNames::new(["status", "input", "output", "error", "metadata", "time", "attachments"]);
@@ -67,7 +67,7 @@ pub(super) fn read(
     head.shape = if several { Shape::List } else { Shape::One };
     let item = out.start(head);
     let mut number = 0;
-    let mut add = |part: Part<'_>, out: &mut Events<'_>| {
+    let mut add = |part: Part<'_>, out: &mut EventSink<'_>| {
         out.delta(item, number, part);
         number += 1;
     };
@@ -75,7 +75,7 @@ pub(super) fn read(
         add(Part::Text(text), out);
     }
     for file in attachments.into_iter().flat_map(|list| list.elements()).filter(is_file) {
-        if let Some(media) = media(file, file.get("url"), Of::Result) {
+        if let Some(media) = media(file, file.get("url"), ItemKindTag::Result) {
             add(Part::Media(media), out);
         }
     }

@@ -12,10 +12,10 @@ use crate::log::{
     NativeValue, SessionIds,
 };
 use crate::model::{
-    Args, Author, CallKind, Field, FileRef, ItemHead, ItemKind, Media, MediaSource, Of, Origin, Part,
-    ToolCall, issuers,
+    Args, Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Origin,
+    Part, ToolCall, issuers,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
 use crate::wire::backends::NameRule;
 
@@ -87,7 +87,12 @@ impl LogForm for OpencodeForm {
         issuer.unwrap_or_default()
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut WriterOutput<'_>,
+    ) {
         let ItemHead { author, origin, model, kind, .. } = head;
         let is_message = *kind == ItemKind::Message;
         if around.is_none()
@@ -162,8 +167,8 @@ fn parts(item: GatheredItem<'_>) -> NativeValue<'_> {
 fn part_values<'g>(item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
     let ItemHead { native_id, parent, time, .. } = item.head();
     let mut values = match item.of() {
-        Of::Reasoning => reasoning(item),
-        Of::Message => {
+        ItemKindTag::Reasoning => reasoning(item),
+        ItemKindTag::Message => {
             let mut contents = item.content();
             match contents.next() {
                 Some(GatheredContent::Item(inner)) => match &inner.head().kind {
@@ -177,7 +182,7 @@ fn part_values<'g>(item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
                 None => NativeObject::new(),
             }
         }
-        Of::Call | Of::Result | Of::Notice => NativeObject::new(),
+        ItemKindTag::Call | ItemKindTag::Result | ItemKindTag::Notice => NativeObject::new(),
     };
     values.put_some("id", native_id.as_ref()).put_some("messageID", parent.as_ref());
     if values.get("state").is_none() && values.get("time").is_none() {
@@ -243,7 +248,7 @@ fn reasoning(item: GatheredItem<'_>) -> NativeObject<'_> {
 /// The item, if it is a result.
 fn result_of<'g>(content: &GatheredContent<'g>) -> Option<GatheredItem<'g>> {
     match content {
-        GatheredContent::Item(inner) if inner.of() == Of::Result => Some(*inner),
+        GatheredContent::Item(inner) if inner.of() == ItemKindTag::Result => Some(*inner),
         GatheredContent::Item(_) | GatheredContent::Part(_) => None,
     }
 }

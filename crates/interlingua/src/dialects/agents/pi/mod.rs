@@ -1,7 +1,7 @@
 //! Pi's session logs: one JSON document a line, a tree by `parentId`.
 
 mod read;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -28,7 +28,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::PiReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::PiForm, options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -2,18 +2,18 @@
 //! whatever its type.
 
 use crate::json::Str;
-use crate::log::{CountedLine, SessionNews, words_of_unknown};
+use crate::log::{CountedLine, SessionTracker, words_of_unknown};
 use crate::model::{
     Args, Author, CallKind, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId,
-    ItemKind, ItemTail, Media, MediaSource, Notice, Of, Opaque, OpaqueKind, Origin, Part, Session, Shape,
-    Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage, Words,
+    ItemKind, ItemKindTag, ItemTail, Media, MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session,
+    Shape, Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage, Words,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Val};
 
 #[derive(Default)]
 pub(super) struct PiReader {
-    session: SessionNews,
+    session: SessionTracker,
     /// The last line of the tree.
     leaf: Option<Str<'static>>,
     changes: Changes,
@@ -24,7 +24,7 @@ pub(super) struct PiReader {
 type Changes = Remembered<Str<'static>>;
 
 impl Reader for PiReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = doc.root;
         let kind = line.str_or_empty("type");
         if kind.is_empty() {
@@ -76,7 +76,7 @@ impl Reader for PiReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         // A file is a tree, and its active branch ends with the last line.
         if let Some(leaf) = self.leaf.take() {
             let session = Session { leaf: Some(leaf), ..Session::default() };
@@ -87,7 +87,7 @@ impl Reader for PiReader {
 
 impl PiReader {
     /// Reads the session values of a line.
-    fn session(&mut self, line: Val<'_>, kind: &str, out: &mut Events<'_>) {
+    fn session(&mut self, line: Val<'_>, kind: &str, out: &mut EventSink<'_>) {
         let mut session = Session::default();
         match kind {
             "session" => {
@@ -116,7 +116,7 @@ impl PiReader {
         holder: Val<'_>,
         author: Author,
         origin: Option<Origin>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         note_author(line, holder);
         let content = holder.get("content");
@@ -128,7 +128,7 @@ impl PiReader {
         }
         let model = head.model.clone();
         let item = begin(head, line, out);
-        read_content(content, holder, (item, Of::Message), &mut self.changes, out);
+        read_content(content, holder, (item, ItemKindTag::Message), &mut self.changes, out);
         out.complete(item);
         let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
         if let Some(usage) = usage.filter(|usage| is_told(*usage, holder) && self.counted.is_new(line)) {
@@ -156,7 +156,7 @@ impl PiReader {
         }
     }
 
-    fn result(&mut self, line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
+    fn result(&mut self, line: Val<'_>, holder: Val<'_>, out: &mut EventSink<'_>) {
         line.note_str("type", Field::Structure);
         holder.note_str("role", Field::Structure);
         let content = holder.get("content");
@@ -166,7 +166,7 @@ impl PiReader {
         let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
         head.shape = shape(content);
         let item = begin(head, line, out);
-        read_content(content, holder, (item, Of::Result), &mut self.changes, out);
+        read_content(content, holder, (item, ItemKindTag::Result), &mut self.changes, out);
         let is_error = holder.take_bool("isError", Field::ResultIsError);
         if let Some(path) = changed.filter(|_| is_error != Some(true)) {
             // Newer versions have a patch beside the displayed diff.
@@ -184,7 +184,7 @@ impl PiReader {
 }
 
 /// Fills the item's head from the line and starts the item.
-fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> ItemId {
+fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut EventSink<'_>) -> ItemId {
     // The id and time of the file's head belong to the session.
     if line.str_or_empty("type") != "session" {
         head.native_id = line.take_str("id", Field::ItemId);
@@ -196,7 +196,7 @@ fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut Events<'_>) -> Ite
 
 /// A notice for a line outside the conversation, named by the line's type; for a message, by its role, which is not an
 /// author.
-fn notice(line: Val<'_>, holder: Val<'_>, out: &mut Events<'_>) {
+fn notice(line: Val<'_>, holder: Val<'_>, out: &mut EventSink<'_>) {
     let role = holder.get("role").filter(|role| !role.is("system"));
     let role = role.and_then(|role| role.note_text(Field::NoticeType));
     let tag = if role.is_some() { Field::Structure } else { Field::NoticeType };
@@ -243,7 +243,7 @@ const STOPS: Words<StopClass> = Words(&[
 ]);
 
 /// Emits the error of a failed response, which is beside its partial content.
-fn failed(message: Val<'_>, out: &mut Events<'_>) {
+fn failed(message: Val<'_>, out: &mut EventSink<'_>) {
     if let Some(text) = message.note_str("errorMessage", Field::ErrorMessage) {
         let class = FailureClass::Other;
         out.event(&Event::Error(Failure {
@@ -258,7 +258,7 @@ fn failed(message: Val<'_>, out: &mut Events<'_>) {
 }
 
 /// Emits the compaction; the summary is a message of its own.
-fn compacted(holder: Val<'_>, out: &mut Events<'_>) {
+fn compacted(holder: Val<'_>, out: &mut EventSink<'_>) {
     out.event(&Event::Compacted(Compaction {
         before: holder.note_u64("tokensBefore", Field::CompactionBefore),
         kept_from: holder.note_str("firstKeptEntryId", Field::CompactionKeptFrom),
@@ -267,7 +267,7 @@ fn compacted(holder: Val<'_>, out: &mut Events<'_>) {
 }
 
 /// Emits a user message from named members: a summary, or a user's command and its output.
-fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &mut Events<'_>) {
+fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &mut EventSink<'_>) {
     note_author(line, holder);
     let mut head = out.head(ItemKind::Message, Author::User);
     head.origin = Some(origin);
@@ -285,9 +285,9 @@ fn texts(line: Val<'_>, holder: Val<'_>, names: &[&str], origin: Origin, out: &m
 fn read_content(
     content: Option<Val<'_>>,
     message: Val<'_>,
-    place: (ItemId, Of),
+    place: (ItemId, ItemKindTag),
     changes: &mut Changes,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(content) = content else { return };
     let (item, of) = place;
@@ -301,11 +301,11 @@ fn read_content(
                 let media_type = block.take_str("mimeType", Field::MediaType);
                 Part::Media(Media::new(media_type, MediaSource::Base64(data)))
             }),
-            "thinking" if of == Of::Message && block.has_str("thinking") => {
+            "thinking" if of == ItemKindTag::Message && block.has_str("thinking") => {
                 out.within(block, |out| thinking(block, message, item, out));
                 None
             }
-            "toolCall" if of == Of::Message && block.has_str("name") => {
+            "toolCall" if of == ItemKindTag::Message && block.has_str("name") => {
                 out.within(block, |out| call(block, message, item, changes, out));
                 None
             }
@@ -324,7 +324,7 @@ fn read_content(
     }
 }
 
-fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'_>) {
+fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(within);
     let item = out.start(head);
@@ -345,7 +345,7 @@ fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut Events<'
     out.complete(item);
 }
 
-fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes, out: &mut Events<'_>) {
+fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes, out: &mut EventSink<'_>) {
     if matches!(block.str_or_empty("name"), "edit" | "write")
         && let Some(path) = block.get("arguments").and_then(|arguments| arguments.get("path")?.str())
     {

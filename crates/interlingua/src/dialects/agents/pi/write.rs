@@ -7,8 +7,8 @@ use crate::log::{
     NativeObject, NativeValue, SessionHead, SessionIds, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, Of, Opaque, OpaqueKind, Origin, Part, ToolResult,
-    issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Origin, Part,
+    ToolResult, issuers,
 };
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
@@ -66,7 +66,7 @@ impl LogForm for PiForm {
                 values.put(name, text);
             }
         }
-        let blocks = if item.of() == Of::Result {
+        let blocks = if item.of() == ItemKindTag::Result {
             item.parts().filter_map(part_block).collect()
         } else {
             blocks_of(item, None)

@@ -5,7 +5,7 @@ mod notices;
 mod origin;
 mod read;
 mod results;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -31,7 +31,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::ClaudeReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::ClaudeForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -14,7 +14,7 @@ use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemKind, Notice, Origin, Part, Session, Shape,
     Status,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The content of a notice.
@@ -31,7 +31,7 @@ struct Told<'t> {
 
 impl ClaudeReader {
     /// Reads a line that is not a message of the main conversation.
-    pub(super) fn notice(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn notice(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         match line.kind.word() {
             "progress" => self.progress(line, out),
             "attachment" => self.attachment(line, out),
@@ -40,7 +40,7 @@ impl ClaudeReader {
         }
     }
 
-    fn say<'t>(&mut self, line: &ClaudeLine<'t>, told: Told<'t>, out: &mut Events<'_>) {
+    fn say<'t>(&mut self, line: &ClaudeLine<'t>, told: Told<'t>, out: &mut EventSink<'_>) {
         let Told { event_type, text, data, parent_call, agent } = told;
         let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let call = self.call_of(line);
@@ -62,7 +62,7 @@ impl ClaudeReader {
     }
 
     /// A progress line of a running tool or subagent.
-    fn progress(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    fn progress(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let data = line.root.get("data").filter(|data| data.kind() == Kind::Object);
         if let Some(data) = data
             && self.agent_said(line, data, out)
@@ -87,7 +87,7 @@ impl ClaudeReader {
 
     /// Reads a subagent's message from a progress line. Returns `true` if the line holds a message and the message is
     /// new.
-    fn agent_said(&mut self, line: &ClaudeLine<'_>, data: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn agent_said(&mut self, line: &ClaudeLine<'_>, data: Val<'_>, out: &mut EventSink<'_>) -> bool {
         const DATA: WantedNames<3> = WantedNames::new(["type", "message", "agentId"]);
         const WRAPPED: WantedNames<6> =
             WantedNames::new(["type", "message", "uuid", "requestId", "effort", "toolUseResult"]);
@@ -132,7 +132,7 @@ impl ClaudeReader {
         true
     }
 
-    fn attachment(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    fn attachment(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let attachment = line.root.get("attachment").filter(|it| it.kind() == Kind::Object);
         let kind = attachment.and_then(|attachment| attachment.get("type"));
         let inner = kind.and_then(|kind| kind.str());
@@ -165,7 +165,7 @@ impl ClaudeReader {
 
     /// Reads a prompt that was queued while the agent was busy, or that came from elsewhere: the log holds it as an
     /// attachment and not as a `user` line. Returns whether the attachment is a prompt.
-    fn queued(&mut self, line: &ClaudeLine<'_>, attachment: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn queued(&mut self, line: &ClaudeLine<'_>, attachment: Val<'_>, out: &mut EventSink<'_>) -> bool {
         const WANTED: WantedNames<4> = WantedNames::new(["type", "origin", "prompt", "commandMode"]);
         let [kind, from, prompt, mode] = attachment.find(&WANTED);
         let is_content = |prompt: &Val<'_>| matches!(prompt.kind(), Kind::String | Kind::Array);
@@ -196,7 +196,7 @@ impl ClaudeReader {
     }
 
     /// A `system` line: the program reports on itself.
-    fn system(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    fn system(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let subtype = line.root.note_str("subtype", Field::NoticeType);
         line.kind.note_text(if subtype.is_some() { Field::Structure } else { Field::NoticeType });
         let name = subtype.as_ref().map_or("", Str::as_escaped);
@@ -233,7 +233,7 @@ impl ClaudeReader {
     }
 
     /// A line whose members are at the top level.
-    fn bare(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    fn bare(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let name = line.kind.word();
         let event_type = line.kind.note_text(Field::NoticeType);
         self.title(name, line, out);
@@ -268,7 +268,7 @@ impl ClaudeReader {
     }
 
     /// The metadata file beside a subagent's log.
-    pub(super) fn agent_meta(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn agent_meta(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let parent_call = line.root.note_str("toolUseId", Field::SessionParentCall);
         if let Some(call) = &parent_call {
             self.agents.announce(call);
@@ -281,7 +281,7 @@ impl ClaudeReader {
     }
 
     /// Reads a session title. A title set by the user takes precedence over a generated title.
-    fn title(&mut self, kind: &str, line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+    fn title(&mut self, kind: &str, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
         let (name, by) = match kind {
             "custom-title" => ("customTitle", 3),
             "agent-name" => ("agentName", 3),
@@ -470,7 +470,7 @@ fn put_together<'t>(root: Val<'t>, wanted: impl Fn(&str) -> bool, made: &'t mut 
 }
 
 /// A compaction: a summary replaces earlier parts of the conversation.
-fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut Events<'_>) {
+fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<6> = WantedNames::new([
         "trigger",
         "preTokens",
@@ -496,7 +496,7 @@ fn compacted(line: &ClaudeLine<'_>, name: &str, out: &mut Events<'_>) {
 }
 
 /// A request that failed and may be retried.
-fn api_error(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+fn api_error(line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
     let error = line.root.get("error").filter(|error| error.kind() == Kind::Object);
     let inside = error.and_then(|error| error.get("error")).filter(|inner| inner.kind() == Kind::Object);
     let inside =

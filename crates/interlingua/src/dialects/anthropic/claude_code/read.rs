@@ -7,16 +7,16 @@ use super::results::{self, ResultsOfLine};
 use crate::dialects::anthropic::blocks;
 use crate::error::Code;
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::SessionTracker;
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemHead, ItemKind, ItemTail, Session, Status, Turn,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct ClaudeReader {
-    pub(super) session: SessionNews,
+    pub(super) session: SessionTracker,
     /// Precedence of the title seen last (see `title`).
     pub(super) titled_by: u8,
     /// The id of the last line of the main conversation.
@@ -136,7 +136,7 @@ impl<'t> ClaudeLine<'t> {
 }
 
 impl Reader for ClaudeReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = ClaudeLine::new(doc.root);
         if line.kind.is_none() && super::is_agent_meta(doc.root) {
             return self.agent_meta(&line, out);
@@ -159,7 +159,7 @@ impl Reader for ClaudeReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         if !self.leaf.is_empty() {
             let leaf = Some(Str::escaped(&self.leaf));
             self.session.tell(super::DIALECT.name, Session { leaf, ..Session::default() }, out);
@@ -169,7 +169,7 @@ impl Reader for ClaudeReader {
 
 impl ClaudeReader {
     /// Reads the session values of a line. Returns whether the line holds the session's id.
-    fn session(&mut self, line: &ClaudeLine<'_>, out: &mut Events<'_>) -> bool {
+    fn session(&mut self, line: &ClaudeLine<'_>, out: &mut EventSink<'_>) -> bool {
         let ToldOfSession { id, cwd, version, branch, mode } = line.session;
         // Outside a repository the branch is empty.
         let is_branch = |branch: &Str<'_>| !branch.is_empty() || self.session.known().branch.is_some();
@@ -188,7 +188,13 @@ impl ClaudeReader {
     }
 
     /// A line of the conversation.
-    fn line_said(&mut self, line: &ClaudeLine<'_>, message: Val<'_>, author: Author, out: &mut Events<'_>) {
+    fn line_said(
+        &mut self,
+        line: &ClaudeLine<'_>,
+        message: Val<'_>,
+        author: Author,
+        out: &mut EventSink<'_>,
+    ) {
         line.kind.note_text(Field::ItemAuthor);
         if !line.is_sidechain() {
             if let Some(id) = line.id.and_then(|id| id.str()) {
@@ -235,7 +241,7 @@ impl ClaudeReader {
         status: Status,
         results: &ResultsOfLine<'t>,
         response: &ResponseOfLine<'t>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         const WANTED: WantedNames<8> = WantedNames::new([
             "role",
@@ -300,7 +306,7 @@ impl ClaudeReader {
         usage: Val<'_>,
         id: Option<Val<'_>>,
         model: Option<Val<'_>>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some(iterations) = usage.get("iterations") else { return };
         for (number, iteration) in iterations.elements().enumerate() {
@@ -375,7 +381,7 @@ pub(super) struct ResponseOfLine<'t> {
 }
 
 /// Emits the failure reported by a synthetic message.
-fn api_error_message(line: &ClaudeLine<'_>, out: &mut Events<'_>) {
+fn api_error_message(line: &ClaudeLine<'_>, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<4> =
         WantedNames::new(["error", "apiErrorStatus", "apiErrorType", "errorDetails"]);
     let [word, status, kind, details] = line.root.find(&WANTED);

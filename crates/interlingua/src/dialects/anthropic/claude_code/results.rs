@@ -5,7 +5,7 @@ use super::origin::first_text;
 use crate::dialects::anthropic::blocks::{self, ResultDetail};
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, FileRef, ItemId, Permission};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// Members beside the message that describe its tool results.
@@ -32,7 +32,7 @@ pub(super) fn decided(
     content: Option<Val<'_>>,
     results: &ResultsOfLine<'_>,
     tools: &CalledTools,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(result) = content.and_then(only_result) else { return };
     let Some(call) = result.get("tool_use_id").and_then(|call| call.str()) else { return };
@@ -108,7 +108,7 @@ pub(super) fn read_content(
     message: ItemId,
     agents: &mut Agents,
     made: &mut String,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     if !content.elements().any(|block| is_result(&block)) {
         return blocks::read_content(content, message, out);

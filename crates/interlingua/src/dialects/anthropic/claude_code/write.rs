@@ -8,10 +8,10 @@ use crate::log::{
     NativeObject, NativeValue, SessionIds, name_with_group, text_of,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
-    ToolCall, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Origin,
+    Part, ToolCall, issuers,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::Val;
 use crate::wire;
 use crate::wire::backends::NameRule;
@@ -59,7 +59,7 @@ impl LogForm for ClaudeForm {
         line.put_some("uuid", native_id.as_ref())
             .put_some("parentUuid", parent.as_ref())
             .put_some("timestamp", time.as_ref());
-        if item.of() == Of::Notice {
+        if item.of() == ItemKindTag::Notice {
             return notice_values(item, line);
         }
         let mut holder = NativeObject::new();
@@ -80,7 +80,7 @@ impl LogForm for ClaudeForm {
         line
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut WriterOutput<'_>) {
         match &head.kind {
             ItemKind::ToolCall(call) => {
                 lose_if_replaced(&name_with_group(call), &call.name, 64, Field::CallName, out);
@@ -310,7 +310,7 @@ fn api_word(text: &Str<'_>, most: usize) -> Str<'static> {
 }
 
 /// Books an id or a name as lost if characters were replaced for the API.
-fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, out: &mut Target<'_>) {
+fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, out: &mut WriterOutput<'_>) {
     if wire::alias(text, NameRule { most, ..NameRule::TOOL }).as_escaped() != text.as_escaped() {
         out.ledger.note("id or name of a call replaced by one the API takes");
         out.lose_str(field, said, Reason::Refused);

@@ -3,7 +3,7 @@
 
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, Permission, Prompt, Question};
-use crate::pipe::{Events, Remembered};
+use crate::pipe::{EventSink, Remembered};
 use crate::tape::Val;
 
 /// Open requests.
@@ -37,7 +37,7 @@ impl Asked {
 
 impl Requests {
     /// Reads a `control_request`. Returns whether the request is addressed to a person.
-    pub(super) fn request(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn request(&mut self, line: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(request) = line.get("request") else { return false };
         let text = |object: Val<'_>, name| object.get(name).is_some_and(|val| val.str().is_some());
         if !request.get("subtype").is_some_and(|subtype| subtype.is("can_use_tool"))
@@ -102,7 +102,7 @@ impl Requests {
     }
 
     /// Reads a `control_response`. Returns whether it resolves an open request.
-    pub(super) fn response(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn response(&mut self, line: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(response) = line.get("response") else { return false };
         let Some(request) = self.named(response) else { return false };
         note_word(response, "subtype", &["success"], Field::Structure);
@@ -131,7 +131,7 @@ impl Requests {
     }
 
     /// Reads a `control_cancel_request`: the agent withdraws the request.
-    pub(super) fn cancel(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn cancel(&mut self, line: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(request) = self.named(line) else { return false };
         request.resolve(Decision::Reject(None), None, None, out);
         true
@@ -149,7 +149,7 @@ impl Requests {
     }
 
     /// Derives the decision from the tool result.
-    pub(super) fn settle(&mut self, line: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+    pub(super) fn settle(&mut self, line: Val<'_>, content: Option<Val<'_>>, out: &mut EventSink<'_>) {
         for block in content.into_iter().flat_map(|content| content.elements()) {
             let Some(call) = block.get("tool_use_id").and_then(|id| id.str()) else { continue };
             let asked = self.by_call.remove(call.as_escaped()).and_then(|id| self.by_id.remove(&id));
@@ -183,7 +183,7 @@ impl OpenRequest {
         verdict: Decision<'_>,
         input: Option<Val<'_>>,
         answers: Option<Val<'_>>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Self { id, call_id, asked } = self;
         match asked {

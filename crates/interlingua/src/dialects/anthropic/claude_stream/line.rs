@@ -3,12 +3,12 @@
 use crate::dialects::anthropic::blocks;
 use crate::json::{Raw, Str};
 use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::note_tag;
 
 /// The stop reason of a turn, from its result line; also emits a failure.
-pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut Events<'_>) -> Stop<'t> {
+pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut EventSink<'_>) -> Stop<'t> {
     let subtype = line.get("subtype").filter(|subtype| subtype.str().is_some());
     let flag = line.get("is_error").filter(|flag| flag.bool().is_some());
     let terminal = line.get("terminal_reason").filter(|reason| reason.str().is_some());
@@ -44,7 +44,7 @@ pub(super) fn failure(
     line: Val<'_>,
     subtype: Option<Val<'_>>,
     result: Option<Val<'_>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let first = line.get("errors").and_then(|errors| errors.elements().next());
     let message = first.and_then(|error| error.take_text(Field::ErrorMessage));
@@ -66,7 +66,7 @@ pub(super) fn failure(
 }
 
 /// A notice for a line outside the conversation, with the line's single text for people.
-pub(super) fn notice(line: Val<'_>, out: &mut Events<'_>) {
+pub(super) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
     let inner = line.get("request").or(line.get("event"));
     let subtype = match line.str_or_empty("type") {
         "system" => line.note_str("subtype", Field::NoticeType),

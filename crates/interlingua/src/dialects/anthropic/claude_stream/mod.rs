@@ -5,7 +5,7 @@ mod control;
 mod line;
 mod partial;
 mod read;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -38,7 +38,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::LiveReader::default())),
             write: Some(WriteSpec {
                 make: |options| Box::new(write::StdinWriter::new(options)),
-                says: says::says,
+                support: support::support,
             }),
         },
     ],

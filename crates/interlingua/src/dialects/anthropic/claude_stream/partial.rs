@@ -7,7 +7,7 @@ use crate::dialects::anthropic::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
 use crate::model::{Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Turn};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 use crate::wire::note_tag;
 
@@ -46,7 +46,7 @@ impl Streams {
     }
 
     /// Reads one event of the Messages API. Returns whether the event is known.
-    pub(super) fn event(&mut self, line: Val<'_>, event: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn event(&mut self, line: Val<'_>, event: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let under = line.get("parent_tool_use_id").and_then(|parent| parent.str()).unwrap_or_default();
         let known = match event.str_or_empty("type") {
             "message_start" => self.start(line, event, &under, out),
@@ -70,7 +70,7 @@ impl Streams {
     }
 
     /// Ends the turn and completes every open block as interrupted.
-    pub(super) fn end(&mut self, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, out: &mut EventSink<'_>) {
         let mut left: Vec<PartialBlock> = self
             .by_call
             .drain()
@@ -85,7 +85,7 @@ impl Streams {
         self.calls.clear();
     }
 
-    fn start(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut Events<'_>) -> bool {
+    fn start(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(message) = event.get("message") else { return false };
         self.close(under, Status::Interrupted, out);
         repeat_parent(line, under.as_escaped());
@@ -110,7 +110,13 @@ impl Streams {
         true
     }
 
-    fn block_start(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut Events<'_>) -> bool {
+    fn block_start(
+        &mut self,
+        line: Val<'_>,
+        event: Val<'_>,
+        under: &Str<'_>,
+        out: &mut EventSink<'_>,
+    ) -> bool {
         let (Some(place), Some(block)) = (event.get("index"), event.get("content_block")) else {
             return false;
         };
@@ -166,7 +172,13 @@ impl Streams {
         true
     }
 
-    fn block_delta(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut Events<'_>) -> bool {
+    fn block_delta(
+        &mut self,
+        line: Val<'_>,
+        event: Val<'_>,
+        under: &Str<'_>,
+        out: &mut EventSink<'_>,
+    ) -> bool {
         let (Some(place), Some(delta)) = (event.get("index"), event.get("delta")) else { return false };
         let Some(response) = self.by_call.get_mut(under.as_escaped()) else { return false };
         let at = place.u64().and_then(|index| response.open.get(&index));
@@ -190,7 +202,7 @@ impl Streams {
         true
     }
 
-    fn count(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut Events<'_>) -> bool {
+    fn count(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut EventSink<'_>) -> bool {
         let (Some(delta), true) = (event.get("delta"), event.get("usage").is_some()) else { return false };
         let Some(response) = self.by_call.get(under.as_escaped()) else { return false };
         repeat_parent(line, under.as_escaped());
@@ -205,7 +217,7 @@ impl Streams {
     }
 
     /// Completes the open blocks of a response.
-    fn close(&mut self, under: &Str<'_>, status: Status, out: &mut Events<'_>) {
+    fn close(&mut self, under: &Str<'_>, status: Status, out: &mut EventSink<'_>) {
         let Some(response) = self.by_call.get_mut(under.as_escaped()) else { return };
         for block in response.blocks.iter_mut().filter(|block| block.open) {
             block.complete(status, out);
@@ -247,7 +259,7 @@ pub(super) struct PartialBlock {
 }
 
 impl PartialBlock {
-    fn grow(&mut self, text: Str<'_>, out: &mut Events<'_>) {
+    fn grow(&mut self, text: Str<'_>, out: &mut EventSink<'_>) {
         self.said.push_str(text.as_escaped());
         match (self.sort, self.inner) {
             (BlockSort::ToolUse, Some(call)) => out.piece(call, 0, Part::Args(Args::Text(text))),
@@ -257,7 +269,7 @@ impl PartialBlock {
 
     /// Reads the whole block: emits the text missing from the deltas, then completes the item. Values equal to the
     /// streamed values are claimed; different values are left unclaimed in the line.
-    pub(super) fn repeat(&mut self, block: Val<'_>, status: Status, out: &mut Events<'_>) {
+    pub(super) fn repeat(&mut self, block: Val<'_>, status: Status, out: &mut EventSink<'_>) {
         block.note_str("type", Field::Structure);
         match self.sort {
             BlockSort::Text => self.catch_up(block.get("text"), out),
@@ -300,7 +312,7 @@ impl PartialBlock {
         }
     }
 
-    fn catch_up(&mut self, whole: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn catch_up(&mut self, whole: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let Some((val, text)) = whole.and_then(|val| Some((val, val.str()?))) else { return };
         let (said, text) = (std::mem::take(&mut self.said), text.decode());
         match text.strip_prefix(&*Str::escaped(&said).decode()) {
@@ -314,7 +326,7 @@ impl PartialBlock {
         }
     }
 
-    fn complete(&mut self, status: Status, out: &mut Events<'_>) {
+    fn complete(&mut self, status: Status, out: &mut EventSink<'_>) {
         self.open = false;
         for id in [self.inner, Some(self.message)].into_iter().flatten() {
             out.event(&Event::ItemCompleted(ItemTail::new(id, status)));

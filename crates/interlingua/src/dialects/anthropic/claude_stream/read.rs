@@ -7,21 +7,21 @@ use super::line::{ended, is_renaming, notice, parent, repeat_parent, time};
 use super::partial::Streams;
 use crate::dialects::anthropic::blocks;
 use crate::dialects::anthropic::stream::{note_stop, usage};
-use crate::json::{Latest, Str};
+use crate::json::{ChangeDetector, Str};
 use crate::model::{Author, Event, Field, ItemKind, Part, Session, Status, Turn};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val};
 use crate::wire::note_tag;
 
 #[derive(Default)]
 pub(super) struct LiveReader {
     started: bool,
-    session: Latest,
-    cwd: Latest,
-    version: Latest,
-    model: Latest,
-    title: Latest,
-    mode: Latest,
+    session: ChangeDetector,
+    cwd: ChangeDetector,
+    version: ChangeDetector,
+    model: ChangeDetector,
+    title: ChangeDetector,
+    mode: ChangeDetector,
     /// `Some` while a turn is open; `true` once the assistant has emitted a message in the turn.
     turn: Option<bool>,
     streams: Streams,
@@ -33,7 +33,7 @@ pub(super) struct LiveReader {
 }
 
 impl Reader for LiveReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = doc.root;
         self.session(line, out);
         let kind = line.note_str("type", Field::Structure);
@@ -63,7 +63,7 @@ impl Reader for LiveReader {
 
 impl LiveReader {
     /// Reads the session values that lines repeat; emits them at first and on change.
-    fn session(&mut self, line: Val<'_>, out: &mut Events<'_>) {
+    fn session(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
         let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
         let told = |name, field| if init { line.note_str(name, field) } else { None };
         let id = line.get("session_id").and_then(|id| {
@@ -95,7 +95,7 @@ impl LiveReader {
         }
     }
 
-    fn begin_turn(&mut self, out: &mut Events<'_>) {
+    fn begin_turn(&mut self, out: &mut EventSink<'_>) {
         if self.turn.is_none() {
             self.turn = Some(false);
             out.event(&Event::TurnStarted(Turn::default()));
@@ -103,7 +103,7 @@ impl LiveReader {
     }
 
     /// Reads a whole message; blocks streamed before are only completed.
-    fn said(&mut self, line: Val<'_>, author: Author, out: &mut Events<'_>) -> bool {
+    fn said(&mut self, line: Val<'_>, author: Author, out: &mut EventSink<'_>) -> bool {
         let Some(message) = line.get("message").filter(|message| message.kind() == Kind::Object) else {
             return false;
         };
@@ -122,7 +122,7 @@ impl LiveReader {
         }
         let id = message.get("id").and_then(|id| id.str());
         let mut item = None;
-        let start = |out: &mut Events<'_>| {
+        let start = |out: &mut EventSink<'_>| {
             let mut head = out.head(ItemKind::Message, author);
             head.native_id = line.take_str("uuid", Field::ItemId);
             head.parent = parent(line);
@@ -169,7 +169,7 @@ impl LiveReader {
     }
 
     /// Reads one event of the Messages API. Returns whether the event is known.
-    fn streamed(&mut self, line: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn streamed(&mut self, line: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(event) = line.get("event") else { return false };
         match event.str_or_empty("type") {
             "message_start" if event.get("message").is_some() => self.begin_turn(out),
@@ -210,7 +210,7 @@ impl LiveReader {
         false
     }
 
-    fn result(&mut self, line: Val<'_>, out: &mut Events<'_>) {
+    fn result(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
         self.begin_turn(out);
         self.streams.end(out);
         let result = line.get("result").filter(|result| result.str().is_some());

@@ -7,10 +7,10 @@ use crate::dialects::{Dialect, Options, Plane};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
-    Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource,
-    Of, Origin, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
+    Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media,
+    MediaSource, Origin, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
 };
-use crate::pipe::{Remembered, Target, Writer};
+use crate::pipe::{Remembered, Writer, WriterOutput};
 use crate::tape::{Limits, TapeBuf};
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Writer for StdinWriter {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::ItemStarted(head) => _ = self.prompts.insert(head.id, Vec::new()),
             Event::ItemDelta(delta) => self.grow(delta, out),
@@ -61,10 +61,10 @@ impl Writer for StdinWriter {
             }
             // A permission in a log was resolved long ago; no running agent waits for it.
             Event::PermissionResolved(_) if self.from_log => {
-                out.lose_event(Of::Message, event, Reason::NoSlot);
+                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
             }
             Event::PermissionResolved(permission) => self.permission(permission, out),
-            Event::QuestionRequested(_) => out.lose_event(Of::Message, event, Reason::NoSlot),
+            Event::QuestionRequested(_) => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
             Event::QuestionResolved(question) => answer_question(question, out),
             Event::TurnStarted(Turn { stop, .. })
             | Event::TurnEnded(Turn { stop, .. })
@@ -91,11 +91,11 @@ impl Writer for StdinWriter {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         leftover.lose(out.ledger, Reason::NoSlot);
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         for input in self.inputs.take_all() {
             lose_input(&input, out);
         }
@@ -110,7 +110,7 @@ impl StdinWriter {
     }
 
     /// Adds a part to a prompt. Stdin supports only text and media.
-    fn grow(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
         let Delta { item, part, value, arrival: _ } = delta;
         let Some(parts) = self.prompts.get_mut(item) else { return };
         match (value, parts.last_mut()) {
@@ -126,11 +126,11 @@ impl StdinWriter {
                 | Part::Cache(_)
                 | Part::Opaque(_),
                 _,
-            ) => out.lose_part(Of::Message, value, Reason::NoSlot),
+            ) => out.lose_part(ItemKindTag::Message, value, Reason::NoSlot),
         }
     }
 
-    fn permission(&mut self, permission: &Permission<'_>, out: &mut Target<'_>) {
+    fn permission(&mut self, permission: &Permission<'_>, out: &mut WriterOutput<'_>) {
         let Permission { id, action, call_id: _, input, answer, by: _ } = permission;
         let asked = self.inputs.remove(id.as_escaped());
         if !matches!(answer, Some(Decision::AcceptForSession)) {
@@ -141,7 +141,7 @@ impl StdinWriter {
             Some(Decision::Reject(_)) => false,
             None => {
                 return out.lose_event(
-                    Of::Message,
+                    ItemKindTag::Message,
                     &Event::PermissionResolved(permission.clone()),
                     Reason::NoSlot,
                 );
@@ -175,7 +175,7 @@ impl StdinWriter {
         end_response(&mut out.json);
     }
 
-    fn interrupt(&mut self, out: &mut Target<'_>) {
+    fn interrupt(&mut self, out: &mut WriterOutput<'_>) {
         self.interrupts += 1;
         let id = format!("interrupt-{}", self.interrupts);
         out.json.begin_frame("").up_to_value(r#"{"type":"control_request","request_id":"#).literal(&id);
@@ -192,12 +192,12 @@ const fn is_typed(origin: Option<Origin>) -> bool {
 }
 
 /// The requested input was counted as mapped in its own frame; now no line repeats it.
-fn lose_input(input: &Raw<'_>, out: &mut Target<'_>) {
+fn lose_input(input: &Raw<'_>, out: &mut WriterOutput<'_>) {
     let (leaves, bytes) = (input.leaves(), input.as_str().len() as u64);
     out.ledger.lose_late(Field::PermissionInput, Reason::NoSlot, leaves, bytes);
 }
 
-fn prompt(parts: &[(u32, Part<'_>)], out: &mut Target<'_>) {
+fn prompt(parts: &[(u32, Part<'_>)], out: &mut WriterOutput<'_>) {
     // Tool results come from the agent itself; a message of only tool results is not a prompt.
     if parts.is_empty() {
         return out.lose(Field::ItemAuthor, Reason::NoSlot);
@@ -233,7 +233,7 @@ fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
     json.end_object().opt_str("title", name.as_ref()).end_object();
 }
 
-fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
+fn answer_question(question: &Question<'_>, out: &mut WriterOutput<'_>) {
     let Question { id, call_id: _, prompts, answers, declined } = question;
     let answers = answers.as_ref().filter(|_| !declined);
     let Some(answers) = answers else {
@@ -275,7 +275,7 @@ fn answer_question(question: &Question<'_>, out: &mut Target<'_>) {
 }
 
 /// Books the prompts and answers of a question as lost.
-fn lose_question(question: &Question<'_>, out: &mut Target<'_>) {
+fn lose_question(question: &Question<'_>, out: &mut WriterOutput<'_>) {
     let Question { id: _, call_id: _, prompts, answers, declined: _ } = question;
     for prompt in prompts {
         out.lose_all(prompt, Reason::NoSlot);

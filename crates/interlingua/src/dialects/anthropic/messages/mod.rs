@@ -1,8 +1,8 @@
 //! Anthropic Messages: requests, whole responses and errors, streams.
 
 pub(crate) mod read;
-mod says;
 mod settings;
+mod support;
 mod write;
 
 use super::blocks;
@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::MessagesRequestReader)),
             write: Some(WriteSpec {
                 make: |options| Box::new(RequestWriter::new(write::MessagesRequest::default(), options)),
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
@@ -55,7 +55,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::WholeAnswerReader)),
             write: Some(WriteSpec {
                 make: |options| Box::new(AnswerWriter::new(write::WholeAnswer::default(), options)),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -64,7 +64,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::MessageEventsReader::default())),
             write: Some(WriteSpec {
                 make: |options| Box::new(AnswerWriter::new(write::MessageEvents::default(), options)),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -76,14 +76,14 @@ pub static DIALECT: Dialect = Dialect {
                     let options = Options { backend: Some(&ANTHROPIC_COUNT), ..options.clone() };
                     Box::new(RequestWriter::new(write::MessagesRequest::default(), &options))
                 },
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
             role: Role::Counted,
             framing: Framing::Whole,
             read: Some(|_| Box::new(CountReader(&COUNT))),
-            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), support: says_of_count }),
         },
         RoleSpec {
             role: Role::Models,
@@ -91,7 +91,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -122,7 +122,7 @@ static MODELS: ListWords = ListWords {
 /// The capabilities of the API.
 static BACKEND: Profile = Profile {
     vendor: &ANTHROPIC,
-    says: says::request,
+    support: support::request,
     settings: settings::SETTINGS,
     cache: &blocks::CACHE,
     stops: &blocks::STOPS,
@@ -190,7 +190,7 @@ static BACKEND: Profile = Profile {
 
 /// The capabilities of the API's clients, which accept every readable field.
 static CLIENT: Profile = Profile {
-    says: says::answer,
+    support: support::answer,
     opaque: OpaquePolicy::Carry,
     texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
     marks: Marks::Nothing,

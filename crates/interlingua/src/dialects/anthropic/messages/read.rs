@@ -13,7 +13,7 @@ use crate::ledger::Identity;
 use crate::model::{
     Args, Author, Event, Failure, Field, ItemHead, ItemId, ItemKind, Part, Stop, Turn, Usage,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::answer::{CountsSoFar, tell_before_failure};
 use crate::wire::{is_blank, note_blanks, note_tag};
@@ -21,7 +21,7 @@ use crate::wire::{is_blank, note_blanks, note_tag};
 pub(super) struct MessagesRequestReader;
 
 impl Reader for MessagesRequestReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const MEMBERS: WantedNames<2> = WantedNames::new(["role", "content"]);
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
@@ -43,7 +43,7 @@ impl Reader for MessagesRequestReader {
     }
 }
 
-fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
+fn said(content: Val<'_>, author: Author, out: &mut EventSink<'_>) {
     let shape = blocks::shape(Some(content));
     let head = out.head(ItemKind::Message, author);
     let item = out.start(ItemHead { shape, ..head });
@@ -54,7 +54,7 @@ fn said(content: Val<'_>, author: Author, out: &mut Events<'_>) {
 pub(super) struct WholeAnswerReader;
 
 impl Reader for WholeAnswerReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let root = doc.root;
         if root.get("error").is_some() {
             return failure(root, out);
@@ -71,7 +71,7 @@ impl Reader for WholeAnswerReader {
 }
 
 /// Starts the turn and its message; `message` is a whole message or the `message` of `message_start`.
-fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut Events<'_>) -> ItemId {
+fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut EventSink<'_>) -> ItemId {
     note_tag(message, "type", &["message"]);
     note_tag(message, "role", &["assistant"]);
     note_blanks(message);
@@ -93,7 +93,7 @@ fn stop(place: Val<'_>) -> Option<Stop<'_>> {
     Some(Stop { detail: place.take_raw("stop_details", Field::StopDetail), ..blocks::stop(reason, sequence) })
 }
 
-fn failure(root: Val<'_>, out: &mut Events<'_>) {
+fn failure(root: Val<'_>, out: &mut EventSink<'_>) {
     let Some(error) = root.get("error") else { return };
     note_tag(root, "type", &["error"]);
     note_blanks(root);
@@ -116,11 +116,11 @@ pub(crate) struct MessageEventsReader {
 }
 
 impl Reader for MessageEventsReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         self.event(doc.root, out);
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         // With a stop reason the message is complete even without `message_stop`.
         if self.stop.is_some() && self.message.is_some() {
             out.note("no message_stop after the stop reason");
@@ -132,7 +132,7 @@ impl Reader for MessageEventsReader {
 impl MessageEventsReader {
     /// Reads one event. An unknown event, or an event out of place, is left unclaimed; the report lists the event by
     /// type.
-    fn event(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn event(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         let Some(kind) = event.get("type") else { return };
         match kind.str().as_ref().map_or("", Str::as_escaped) {
             "message_start" => {
@@ -183,7 +183,7 @@ impl MessageEventsReader {
         }
     }
 
-    fn message_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn message_delta(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         if let Some(delta) = event.get("delta") {
             note_blanks(delta);
             // The first stop reason counts; a different later reason is left unclaimed.
@@ -199,7 +199,7 @@ impl MessageEventsReader {
         }
     }
 
-    fn block_start(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn block_start(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         let (Some(message), Some(block)) = (self.message, event.get("content_block")) else { return };
         let Some(index) = event.get("index") else { return };
         let Some(number) = index.u64() else { return };
@@ -229,7 +229,7 @@ impl MessageEventsReader {
         }
     }
 
-    fn block_delta(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn block_delta(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         let [Some(tag), Some(index), Some(delta)] = event.get_all(["type", "index", "delta"]) else { return };
         let (Some(message), Some(number)) = (self.message, index.u64()) else { return };
         let open = self.open.get(&number).copied();
@@ -252,7 +252,7 @@ impl MessageEventsReader {
         }
     }
 
-    fn end(&mut self, out: &mut Events<'_>) {
+    fn end(&mut self, out: &mut EventSink<'_>) {
         let mut left: Vec<ItemId> = self.open.drain().filter_map(|(_, item)| item).collect();
         // Map iteration order is unspecified.
         left.sort_unstable();

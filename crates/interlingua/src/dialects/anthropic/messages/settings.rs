@@ -5,7 +5,7 @@ use super::blocks::CACHE;
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{TapeBuf, Val, WantedNames};
 use crate::wire::backends::Capabilities;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
@@ -144,7 +144,7 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
 }
 
 /// Opens the request and writes everything before `system` and `messages`.
-pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
+pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
     if request.stream_usage == Some(false) {
@@ -170,7 +170,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
         CACHE.write(mark, &mut out.json);
     }
     let mut tape = TapeBuf::default();
-    let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
+    let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
         write_tool((tool, name), takes, &mut tape, out);
     };
     let takes = (takes, thinks);
@@ -193,7 +193,7 @@ fn write_thinking(
     reasoning: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) -> bool {
     let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
     let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
@@ -235,7 +235,7 @@ fn write_output(
     effort: Option<&'static str>,
     format: Option<&Format<'_>>,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let schema = match format {
         Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict })) => {
@@ -272,7 +272,7 @@ fn write_tool(
     (tool, new): (&Tool<'_>, &Str<'_>),
     takes: &Capabilities,
     tape: &mut TapeBuf,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     // The API has no result schemas and no grammars; the support table lists both as lost.
     #[rustfmt::skip]

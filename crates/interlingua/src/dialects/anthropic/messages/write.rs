@@ -7,7 +7,7 @@ use crate::ledger::Reason;
 use crate::model::{
     Args, Author, Citation, Failure, FailureClass, Field, Format, ItemId, Media, MediaSource, Request, Usage,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{Limits, TapeBuf};
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
@@ -63,7 +63,7 @@ impl BlockList {
         (ItemId(0), self.count)
     }
 
-    fn close_text(&mut self, out: &mut Target<'_>) {
+    fn close_text(&mut self, out: &mut WriterOutput<'_>) {
         let (item, part) = self.place();
         let (citations, mark) = (&mut self.citations, &mut self.mark);
         if !citations.bytes().is_empty() || !mark.bytes().is_empty() {
@@ -85,7 +85,7 @@ impl AssistantForm for BlockList {
         blocks::is_own_citation(citation) || self.rules == BlockRules::Answer && citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         self.count += 1;
         self.open = match opening {
             Opening::Text(..) => OpenBlock::Text,
@@ -105,7 +105,7 @@ impl AssistantForm for BlockList {
         };
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             // The API has no refusal block; a refusal is written as text.
             Growth::Text(text) | Growth::Refusal(text) => {
@@ -128,12 +128,12 @@ impl AssistantForm for BlockList {
         }
     }
 
-    fn cut(&mut self, out: &mut Target<'_>) {
+    fn cut(&mut self, out: &mut WriterOutput<'_>) {
         // A whole message has no field for an interrupted item.
         out.lose(Field::ItemStatus, Reason::NoSlot);
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         match self.open {
             OpenBlock::Text => self.close_text(out),
             OpenBlock::Redacted => {}
@@ -202,7 +202,7 @@ impl RequestForm for MessagesRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
         settings::write(request, takes, out);
         self.takes = Some(takes);
         if request.format == Some(Format::JsonObject) {
@@ -216,7 +216,7 @@ impl RequestForm for MessagesRequest {
         &mut self.blocks
     }
 
-    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, is_last: bool, out: &mut WriterOutput<'_>) -> bool {
         if is_last && self.blocks.content.trim_end() {
             out.ledger.note("space at the end of an answer that is given as its beginning cut off");
         }
@@ -231,7 +231,7 @@ impl RequestForm for MessagesRequest {
         said
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut WriterOutput<'_>) {
         let PlacedMedia { of, call: _, delta, media } = placed;
         let mut block = JsonBuffer::default();
         match write_media(media, &mut block.hold(), out) {
@@ -240,7 +240,7 @@ impl RequestForm for MessagesRequest {
         }
     }
 
-    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut WriterOutput<'_>) {
         let GatheredMessage { author, narrowed: _, content, waited, waits } = message;
         if content.is_empty() {
             return;
@@ -255,7 +255,13 @@ impl RequestForm for MessagesRequest {
         self.said.absorb(content);
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn result(
+        &mut self,
+        id: &str,
+        is_error: Option<bool>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         if !self.answering {
             self.open_messages(out);
             self.answering = true;
@@ -272,7 +278,7 @@ impl RequestForm for MessagesRequest {
     /// Writes the user's turn, then the pending system message: in `system` if no message precedes it, as a message of
     /// its own where the API allows it (after the user, before the assistant or at the end), otherwise as marked user
     /// text. A system message never moves ahead of its place.
-    fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
+    fn settle(&mut self, next: Speaker, out: &mut WriterOutput<'_>) {
         self.end_user(out);
         if self.system.is_empty() {
             return;
@@ -298,7 +304,7 @@ impl RequestForm for MessagesRequest {
         }
     }
 
-    fn end(&mut self, out: &mut Target<'_>) {
+    fn end(&mut self, out: &mut WriterOutput<'_>) {
         self.open_messages(out);
         if self.last == Speaker::Assistant {
             out.ledger.note("the conversation ends with the assistant, which newer models refuse");
@@ -308,7 +314,7 @@ impl RequestForm for MessagesRequest {
 }
 
 impl MessagesRequest {
-    fn end_user(&mut self, out: &mut Target<'_>) {
+    fn end_user(&mut self, out: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.answering) {
             self.said.write_parts(&mut out.json);
             out.json.end_array().end_object();
@@ -323,7 +329,7 @@ impl MessagesRequest {
     }
 
     /// Opens `messages`, once.
-    fn open_messages(&mut self, out: &mut Target<'_>) {
+    fn open_messages(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.messages, true) {
             out.json.key("messages").array();
         }
@@ -331,7 +337,11 @@ impl MessagesRequest {
 }
 
 /// Writes a picture or a document, or returns the reason the API refuses it.
-fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
+fn write_media(
+    media: &Media<'_>,
+    json: &mut JsonWriter<'_>,
+    out: &mut WriterOutput<'_>,
+) -> Result<(), Reason> {
     let Media { media_type, source, name, context, citable, detail: _ } = media;
     let known = media_type.as_ref().map(Str::decode);
     let kind = match (known.as_deref(), source) {
@@ -403,7 +413,7 @@ impl AnswerForm for WholeAnswer {
         &mut self.blocks
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         write_head(head, out.json.object());
         out.json.key("content").array();
         self.blocks.content.write_parts(&mut out.json);
@@ -414,7 +424,7 @@ impl AnswerForm for WholeAnswer {
         out.json.end_object();
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         write_failure(failure, out);
     }
 }
@@ -433,7 +443,7 @@ impl AnswerForm for MessageEvents {
         &CLIENT
     }
 
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+    fn begin(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         let json = out.json.begin_frame("event: message_start\ndata: ");
         write_head(head, json.up_to_value(r#"{"type":"message_start","message":{"#));
         json.with_value(r#""content":[],"stop_reason":null,"stop_sequence":null"#);
@@ -445,7 +455,7 @@ impl AnswerForm for MessageEvents {
         self
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         let detail = own_detail(stop, out);
         let json = out.json.begin_frame("event: message_delta\ndata: ");
         write_stop(stop, detail, json.up_to_value(r#"{"type":"message_delta","delta":{"#));
@@ -454,7 +464,7 @@ impl AnswerForm for MessageEvents {
         json.end_object().end_frame("\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         out.json.begin_frame("event: error\ndata: ");
         write_failure(failure, out);
         out.json.end_frame("\n\n");
@@ -463,14 +473,14 @@ impl AnswerForm for MessageEvents {
 
 impl MessageEvents {
     /// Writes a delta of the open block: `piece` is its `delta` up to the text.
-    fn delta(&self, piece: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
+    fn delta(&self, piece: &'static str, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         // Skip empty deltas.
         if !text.is_empty() {
             self.begin_delta(out).up_to_value(piece).str(text).end_object().end_object().end_frame("\n\n");
         }
     }
 
-    fn begin_delta<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+    fn begin_delta<'a, 'o>(&self, out: &'a mut WriterOutput<'o>) -> &'a mut JsonWriter<'o> {
         let json = out.json.begin_frame("event: content_block_delta\ndata: ");
         json.up_to_value(r#"{"type":"content_block_delta","index":"#).u64(self.count.saturating_sub(1))
     }
@@ -481,7 +491,7 @@ impl AssistantForm for MessageEvents {
         blocks::is_own_citation(citation) || citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         let json = out.json.begin_frame("event: content_block_start\ndata: ");
         json.up_to_value(r#"{"type":"content_block_start","index":"#).u64(self.count).key("content_block");
         self.count += 1;
@@ -499,7 +509,7 @@ impl AssistantForm for MessageEvents {
         json.end_object().end_object().end_frame("\n\n");
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         const INPUT: &str = r#""delta":{"type":"input_json_delta","partial_json":"#;
         match growth {
             // The API has no refusal block; a refusal is written as text.
@@ -529,7 +539,7 @@ impl AssistantForm for MessageEvents {
         }
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         let json = out.json.begin_frame("event: content_block_stop\ndata: ");
         json.up_to_value(r#"{"type":"content_block_stop","index":"#).u64(self.count.saturating_sub(1));
         json.end_object().end_frame("\n\n");
@@ -563,7 +573,7 @@ fn write_usage(head: &ResponseHead, json: &mut JsonWriter<'_>) {
 }
 
 /// The stop detail, if it is in this API's own form; details of other APIs have no field.
-fn own_detail<'a>(stop: &Stopped<'a>, out: &mut Target<'_>) -> Option<&'a Raw<'a>> {
+fn own_detail<'a>(stop: &Stopped<'a>, out: &mut WriterOutput<'_>) -> Option<&'a Raw<'a>> {
     let detail = stop.detail?;
     let mut tape = TapeBuf::default();
     let parsed = tape.parse(detail.as_str(), &Limits::default());
@@ -585,7 +595,7 @@ fn write_stop(stop: &Stopped<'_>, detail: Option<&Raw<'_>>, json: &mut JsonWrite
 }
 
 /// The body of an error, on its own or as a stream event.
-fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
+fn write_failure(failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
     let Failure { class, status: _, code, message, request_id, retry_after: _ } = failure;
     let own = ERRORS.of_class(*class);
     out.lose_some(Field::ErrorCode, code.as_ref(), Reason::NoSlot);

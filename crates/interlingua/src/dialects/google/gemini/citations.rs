@@ -7,7 +7,7 @@ use super::super::parts::either;
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Citation, Field, ItemId, Part};
-use crate::pipe::{Events, Target};
+use crate::pipe::{EventSink, WriterOutput};
 use crate::tape::{Kind, Val};
 
 /// The decoded text of a response so far, with the number of characters before each 64th byte, so that a position is
@@ -130,7 +130,7 @@ pub(super) struct CitedText<'a> {
 
 impl CitedText<'_> {
     /// Emits the citations of this text.
-    pub(super) fn read(&self, sources: &CandidateSources<'_>, is_first: bool, out: &mut Events<'_>) {
+    pub(super) fn read(&self, sources: &CandidateSources<'_>, is_first: bool, out: &mut EventSink<'_>) {
         for support in sources.supports.get(&self.number).into_iter().flatten() {
             let Some(segment) = support.get("segment") else { continue };
             let part = either(segment, "partIndex", "part_index");
@@ -157,7 +157,7 @@ impl CitedText<'_> {
     }
 
     /// Emits a citation; `place` holds its position in the response.
-    fn say(&self, mut citation: Citation<'_>, place: Val<'_>, out: &mut Events<'_>) {
+    fn say(&self, mut citation: Citation<'_>, place: Val<'_>, out: &mut EventSink<'_>) {
         let (from, to) = (either(place, "startIndex", "start_index"), either(place, "endIndex", "end_index"));
         let byte = |val: Option<Val<'_>>| val.map_or(Some(0), |val| usize::try_from(val.u64()?).ok());
         if let (Some(start), Some(end)) = (byte(from), byte(to).filter(|end| *end > 0))
@@ -207,7 +207,12 @@ pub(super) struct Grounding {
 
 impl Grounding {
     /// Adds a citation of the open text.
-    pub(super) fn add(&mut self, citation: &Citation<'_>, so_far: &mut AnswerSoFar, out: &mut Target<'_>) {
+    pub(super) fn add(
+        &mut self,
+        citation: &Citation<'_>,
+        so_far: &mut AnswerSoFar,
+        out: &mut WriterOutput<'_>,
+    ) {
         // The table lists the members without a field in this API.
         let Citation { kind, quote, title, source, document: _, start: _, end: _, from, to, state: _ } =
             citation;

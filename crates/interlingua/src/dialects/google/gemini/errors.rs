@@ -4,7 +4,7 @@
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{Failure, FailureClass, Field};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::Val;
 use crate::wire::note_blanks;
 
@@ -136,7 +136,7 @@ fn milliseconds(delay: Val<'_>) -> Option<u64> {
 }
 
 /// Writes the body of an error, alone or in a stream. The SDK recognises errors by the first member.
-pub(super) fn write(failure: &Failure<'_>, out: &mut Target<'_>) {
+pub(super) fn write(failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
     let Failure { class, status, code, message, request_id, retry_after } = failure;
     let nearest = NEAREST.iter().find(|(known, _)| known == class).map(|(_, nearest)| *nearest);
     if nearest.is_some() && *class != FailureClass::ContextTooLong {

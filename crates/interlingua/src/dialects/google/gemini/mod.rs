@@ -5,9 +5,9 @@ mod errors;
 pub(super) mod partial;
 mod parts;
 mod read;
-mod says;
 mod schema;
 mod settings;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
@@ -49,7 +49,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::GenerateRequestReader)),
             write: Some(WriteSpec {
                 make: |options| Box::new(RequestWriter::new(write::GenerateRequest::default(), options)),
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
@@ -58,7 +58,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::WholeResponseReader)),
             write: Some(WriteSpec {
                 make: |options| Box::new(AnswerWriter::new(write::WholeCandidates::default(), options)),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -67,7 +67,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::ResponseChunkReader::default())),
             write: Some(WriteSpec {
                 make: |options| Box::new(AnswerWriter::new(write::ResponseChunks::default(), options)),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -79,14 +79,14 @@ pub static DIALECT: Dialect = Dialect {
                     let options = Options { backend: Some(&GEMINI_COUNT), ..options.clone() };
                     Box::new(RequestWriter::new(write::GenerateRequest::to_count(), &options))
                 },
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
             role: Role::Counted,
             framing: Framing::Whole,
             read: Some(|_| Box::new(CountReader(&COUNT))),
-            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), support: says_of_count }),
         },
         RoleSpec {
             role: Role::Models,
@@ -94,7 +94,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -138,7 +138,7 @@ const TEXTS: TextForm = TextForm { head: r#"{"text":""#, blank: BlankText::Take 
 /// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
     vendor: &GEMINI_API,
-    says: says::request,
+    support: support::request,
     settings: settings::BESIDE,
     cache: &NO_CACHE,
     stops: &STOPS,
@@ -191,7 +191,7 @@ const fn own(
 static GENERATION: Profile = Profile { settings: settings::WITHIN, ..BACKEND };
 
 /// The profile of clients, which accept every value that the reader supports.
-static CLIENT: Profile = Profile { says: says::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
+static CLIENT: Profile = Profile { support: support::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
 
 /// The API has no cache marks.
 static NO_CACHE: CacheWords = CacheWords { name: "", kind: ("", ""), lifetimes: &[] };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::model::{Args, Field, ItemId, Part};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Val};
 
 use super::super::parts::either;
@@ -60,7 +60,7 @@ impl PartialArguments {
     }
 
     /// Emits the arguments of the call, if there are any.
-    pub(in super::super) fn say(&mut self, call: ItemId, out: &mut Events<'_>) {
+    pub(in super::super) fn say(&mut self, call: ItemId, out: &mut EventSink<'_>) {
         if let Some(root) = self.root.take() {
             let mut json = JsonBuffer::default();
             root.write(&mut json.hold());

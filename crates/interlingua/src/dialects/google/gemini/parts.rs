@@ -7,7 +7,7 @@ use super::citations::{AnswerSoFar, Grounding};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Ledger;
 use crate::model::{Args, Citation, Opaque, issuers};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 
@@ -122,7 +122,7 @@ impl AssistantForm for PartList {
         self.cites && citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, _: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, _: &mut WriterOutput<'_>) {
         self.open = match opening {
             Opening::Text(..) => {
                 self.said.open();
@@ -147,7 +147,7 @@ impl AssistantForm for PartList {
         };
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             // The API has no separate refusals.
             Growth::Text(text) | Growth::Refusal(text) => {
@@ -170,7 +170,7 @@ impl AssistantForm for PartList {
         }
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         match std::mem::take(&mut self.open) {
             OpenPart::Nothing => {}
             OpenPart::Text(sort) => self.end_part(sort, None),

@@ -12,7 +12,7 @@ use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemHead, ItemKind, Part, Shape, Stop, StopClass, Turn,
     Usage,
 };
-use crate::pipe::{Doc, Events, ReadPlace, Reader};
+use crate::pipe::{Doc, EventSink, ReadPlace, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::{note_blanks, note_tag};
@@ -20,7 +20,7 @@ use crate::wire::{note_blanks, note_tag};
 pub(super) struct GenerateRequestReader;
 
 impl Reader for GenerateRequestReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         // A count request holds the request to be counted, or is itself that request.
         let root = TO_COUNT.iter().find_map(|name| doc.root.get(name)).unwrap_or(doc.root);
         out.event(&Event::Request(Box::new(settings::read(root))));
@@ -123,7 +123,7 @@ fn said<'t>(
     author: Author,
     reader: &mut PartReader,
     all: &mut Vec<Val<'t>>,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     all.clear();
     for content in contents {
@@ -171,7 +171,7 @@ fn has_state(part: Val<'_>) -> bool {
 pub(super) struct WholeResponseReader;
 
 impl Reader for WholeResponseReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let mut stream = ResponseChunkReader { whole: true, ..ResponseChunkReader::default() };
         // An error may be in a list.
         let all: Vec<Val<'_>> = doc.root.elements().chain(Some(doc.root)).collect();
@@ -212,7 +212,7 @@ pub(super) struct ResponseChunkReader {
 const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl Reader for ResponseChunkReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         if doc.root.kind() == Kind::Array {
             for chunk in doc.root.elements() {
                 self.chunk(chunk, out);
@@ -222,7 +222,7 @@ impl Reader for ResponseChunkReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         // At the end of the connection the response is complete if it has a finish reason.
         if self.first.stop.is_some() {
             return self.end(out);
@@ -237,7 +237,7 @@ impl Reader for ResponseChunkReader {
 impl ResponseChunkReader {
     /// Reads a whole response whose finish reason is an error; returns `false` for any other response. The rest of the
     /// response stays unclaimed, because clients do not show it.
-    fn fails_at_once(root: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn fails_at_once(root: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let candidates = root.get("candidates").into_iter().flat_map(|list| list.elements());
         let Some(first) = candidates
             .into_iter()
@@ -261,7 +261,7 @@ impl ResponseChunkReader {
         true
     }
 
-    fn chunk(&mut self, root: Val<'_>, out: &mut Events<'_>) {
+    fn chunk(&mut self, root: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<11> = WantedNames::new([
             "error",
             "candidates",
@@ -304,7 +304,7 @@ impl ResponseChunkReader {
         self.fail(error, out);
     }
 
-    fn count(&mut self, usage: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn count(&mut self, usage: Option<Val<'_>>, out: &mut EventSink<'_>) {
         if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
             let head = Raw::new(&self.head[0]);
             let id = head.text().unwrap_or_default();
@@ -313,7 +313,7 @@ impl ResponseChunkReader {
     }
 
     /// Ends the response with an error, without an end event. Usage and stop reasons so far come before the error.
-    fn fail(&mut self, error: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn fail(&mut self, error: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let Some(error) = error else { return };
         self.begun = false;
         let stop = self.first.stop.take();
@@ -323,7 +323,7 @@ impl ResponseChunkReader {
         out.event(&Event::Error(errors::read(error)));
     }
 
-    fn begin(&mut self, [id, model, time]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+    fn begin(&mut self, [id, model, time]: [Option<Val<'_>>; 3], out: &mut EventSink<'_>) {
         let turn = Turn {
             id: id.and_then(|id| id.take_text(Field::TurnId)),
             model: model.and_then(|model| model.take_text(Field::TurnModel)),
@@ -337,7 +337,7 @@ impl ResponseChunkReader {
     }
 
     /// Reads the candidate at index `place` of its list. Each candidate is a separate message.
-    fn candidate(&mut self, candidate: Val<'_>, place: u64, out: &mut Events<'_>) {
+    fn candidate(&mut self, candidate: Val<'_>, place: u64, out: &mut EventSink<'_>) {
         note_blanks(candidate);
         let index = candidate.get("index").filter(|index| index.u64().is_some());
         let stated = index.and_then(|index| index.u64());
@@ -361,7 +361,7 @@ impl ResponseChunkReader {
     }
 
     /// Reads the block reason of a refused prompt, which has no candidates.
-    fn blocked(&mut self, feedback: Val<'_>, out: &mut Events<'_>) {
+    fn blocked(&mut self, feedback: Val<'_>, out: &mut EventSink<'_>) {
         note_blanks(feedback);
         let reason = either(feedback, "blockReason", "block_reason");
         let unspecified = |reason: &Val<'_>| reason.is("BLOCKED_REASON_UNSPECIFIED") || reason.is("");
@@ -389,7 +389,7 @@ impl ResponseChunkReader {
     }
 
     /// Ends every candidate, the first candidate last and with the usage of all.
-    fn end(&mut self, out: &mut Events<'_>) {
+    fn end(&mut self, out: &mut EventSink<'_>) {
         if !std::mem::replace(&mut self.begun, false) {
             return;
         }
@@ -413,7 +413,7 @@ impl ResponseChunkReader {
     }
 
     /// Emits the usage of a response that does not end.
-    fn tell_counts(&mut self, out: &mut Events<'_>) {
+    fn tell_counts(&mut self, out: &mut EventSink<'_>) {
         if let Some(usage) = self.counts.take() {
             let head = Raw::new(&self.head[0]);
             let id = head.text().filter(|id| !id.is_empty());
@@ -434,14 +434,14 @@ struct CandidateReader {
 }
 
 impl CandidateReader {
-    fn begin(&mut self, answer: Option<u64>, streams: bool, out: &mut Events<'_>) {
+    fn begin(&mut self, answer: Option<u64>, streams: bool, out: &mut EventSink<'_>) {
         let head = out.head(ItemKind::Message, Author::Assistant);
         let message = out.start(ItemHead { answer, ..head });
         (self.parts.answer, self.parts.streams, self.parts.cites) = (answer, streams, true);
         self.parts.begin(message);
     }
 
-    fn read(&mut self, candidate: Val<'_>, out: &mut Events<'_>) {
+    fn read(&mut self, candidate: Val<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<7> = WantedNames::new([
             "content",
             "finishReason",
@@ -498,7 +498,7 @@ impl CandidateReader {
         sources: &CandidateSources<'_>,
         (base, number): (usize, u64),
         is_first: bool,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         if let (Some(message), Some(part)) = (self.parts.message, self.parts.text_number()) {
             self.parts.plain.count();
@@ -508,7 +508,7 @@ impl CandidateReader {
     }
 
     /// Reads the finish reason. The first reason counts; a different reason in a later chunk stays unclaimed.
-    fn read_stop(&mut self, candidate: Val<'_>, out: &Events<'_>) {
+    fn read_stop(&mut self, candidate: Val<'_>, out: &EventSink<'_>) {
         let Some((val, word)) = finish_reason(candidate) else { return };
         if word.is("FINISH_REASON_UNSPECIFIED") || word.is_empty() {
             val.note(Field::Structure);
@@ -536,7 +536,7 @@ impl CandidateReader {
     }
 
     /// Completes the message; returns the stop reason.
-    fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
+    fn end(&mut self, out: &mut EventSink<'_>) -> Stop<'static> {
         let mut stop = self.stop.take().unwrap_or_else(|| {
             out.note("no finishReason before the end");
             Stop { class: StopClass::End, raw: None, sequence: None, detail: None }

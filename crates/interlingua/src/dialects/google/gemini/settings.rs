@@ -6,7 +6,7 @@ use super::{BACKEND, GENERATION};
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, TapeBuf, Val};
 use crate::wire::backends::Capabilities;
 use crate::wire::profile::OwnTool;
@@ -282,7 +282,7 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
 }
 
 /// Opens the request and writes every member before `systemInstruction` and `contents`.
-pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Target<'_>) {
+pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
     let limit = settings::stated_limit(request, takes);
@@ -301,7 +301,7 @@ pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut Targe
     write_all_tools(request, takes, thinking.thinks(), out);
 }
 
-fn write_modalities(modalities: &[Str<'_>], out: &mut Target<'_>) {
+fn write_modalities(modalities: &[Str<'_>], out: &mut WriterOutput<'_>) {
     let word = |ours: &Str<'_>| MODALITIES.iter().find(|(known, _)| ours.is(known)).map(|(_, word)| *word);
     for odd in modalities.iter().filter(|ours| word(ours).is_none()) {
         out.lose_str(Field::Modalities, odd, Reason::Narrowed);
@@ -320,7 +320,7 @@ fn write_thinking(
     reasoning: &Reasoning<'_>,
     plan: &ThinkingPlan<'_>,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
     let thinks = takes.thinking.budget || !takes.efforts.is_empty();
@@ -373,7 +373,7 @@ fn write_thinking(
     json.end_object();
 }
 
-fn write_format(format: Option<&Format<'_>>, takes: &Capabilities, out: &mut Target<'_>) {
+fn write_format(format: Option<&Format<'_>>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
     let Some(format) = format else { return };
     let json = out.json.key("responseMimeType");
     match format {
@@ -388,11 +388,11 @@ fn write_format(format: Option<&Format<'_>>, takes: &Capabilities, out: &mut Tar
 
 /// Writes `tools`: all functions in one entry, as the enterprise API requires, and each of the vendor's own tools in a
 /// separate entry; then `toolConfig`.
-fn write_all_tools(request: &Request<'_>, takes: &Capabilities, thinks: bool, out: &mut Target<'_>) {
+fn write_all_tools(request: &Request<'_>, takes: &Capabilities, thinks: bool, out: &mut WriterOutput<'_>) {
     let (mut functions, mut own, mut listed) =
         (JsonBuffer::default(), JsonBuffer::default(), JsonBuffer::default());
     let mut tape = TapeBuf::default();
-    let write = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
+    let write = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
         if tool.vendor_type.is_some() {
             write_own_tool(tool, &mut out.redirected(own.hold()));
         } else {
@@ -421,7 +421,7 @@ fn write_choice(
     request: &Request<'_>,
     choice: &OfferedChoice<'_, '_>,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let OfferedChoice { word, tool, parallel, allowed } = choice;
     // Only functions can be required.
@@ -478,7 +478,7 @@ fn write_choice(
 }
 
 /// `{"googleSearch":{}}`
-fn write_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
+fn write_own_tool(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
     let Tool { vendor_type, config, service, .. } = tool;
     let Some(vendor_type) = vendor_type else { return };
     let own = BACKEND.own_tools.iter().find(|own| vendor_type.is(own.begins));
@@ -499,7 +499,7 @@ fn write_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
 }
 
 /// Books the description members as lost; the vendor's own tools have only settings.
-fn lose_of_own_tool(tool: &Tool<'_>, out: &mut Target<'_>) {
+fn lose_of_own_tool(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
     let Tool { description, schema, strict, output_schema, .. } = tool;
     out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
     for (field, schema) in [(Field::ToolSchema, schema), (Field::ToolOutputSchema, output_schema)] {
@@ -519,7 +519,7 @@ fn write_function(
     (tool, new): (&Tool<'_>, &Str<'_>),
     takes: &Capabilities,
     tape: &mut TapeBuf,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     // `toolConfig` holds strictness for all tools together. The other ignored members have no field in this API; the
     // table lists them as lost.

@@ -8,8 +8,8 @@ use super::parts::{GatheredCall, PartList, STATE};
 use super::{BACKEND, CLIENT, TEXTS, TO_COUNT, errors, settings};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str, is_rfc3339};
 use crate::ledger::{Ledger, Reason};
-use crate::model::{Author, Citation, Delta, Failure, Field, ItemId, Of, Opaque, Request, Usage};
-use crate::pipe::Target;
+use crate::model::{Author, Citation, Delta, Failure, Field, ItemId, ItemKindTag, Opaque, Request, Usage};
+use crate::pipe::WriterOutput;
 use crate::tape::TapeBuf;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
@@ -76,7 +76,7 @@ impl RequestForm for GenerateRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
         self.takes = takes;
         if self.counts {
             out.json.object().key(TO_COUNT[0]);
@@ -88,7 +88,7 @@ impl RequestForm for GenerateRequest {
         &mut self.assistant
     }
 
-    fn end_assistant(&mut self, _: bool, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, _: bool, out: &mut WriterOutput<'_>) -> bool {
         let said = !self.assistant.is_empty();
         if said {
             self.open_contents(out);
@@ -102,13 +102,13 @@ impl RequestForm for GenerateRequest {
         said
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut WriterOutput<'_>) {
         let PlacedMedia { of, call, delta, media } = placed;
         let mut part = JsonBuffer::default();
         if let Err(reason) = write_media(media, &mut part.hold(), out) {
             return out.lose_part(of, &delta.value, reason);
         }
-        if of != Of::Result {
+        if of != ItemKindTag::Result {
             return content.item_part(delta.item, delta.part, &part, out);
         }
         if self.takes.media_in_results {
@@ -129,7 +129,13 @@ impl RequestForm for GenerateRequest {
 
     /// An object that is the whole result becomes the response itself. The API fails on schema references in a
     /// response.
-    fn json(&mut self, delta: &Delta<'_>, json: &Raw<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn json(
+        &mut self,
+        delta: &Delta<'_>,
+        json: &Raw<'_>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         let is_result = self.value.is_none() && content.is_empty();
         if is_result && !json.as_str().contains("$ref") && !json.as_str().contains("$defs") {
             self.value = Some(json.as_str().to_owned());
@@ -139,7 +145,7 @@ impl RequestForm for GenerateRequest {
         content.text(delta.item, delta.part, &Str::plain(json.as_str()), out);
     }
 
-    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut WriterOutput<'_>) {
         let GatheredMessage { author, narrowed, content, waited: _, waits: _ } = message;
         if let Some(value) = self.value.take() {
             out.ledger.note("JSON content written as text");
@@ -172,7 +178,13 @@ impl RequestForm for GenerateRequest {
         self.said.absorb(content);
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn result(
+        &mut self,
+        id: &str,
+        is_error: Option<bool>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         let is_failed = is_error == Some(true);
         if is_error == Some(false) {
             out.lose(Field::ResultIsError, Reason::Redundant);
@@ -214,13 +226,13 @@ impl RequestForm for GenerateRequest {
     }
 
     /// The user's turn continues until the assistant's turn begins.
-    fn settle(&mut self, next: Speaker, out: &mut Target<'_>) {
+    fn settle(&mut self, next: Speaker, out: &mut WriterOutput<'_>) {
         if next != Speaker::User {
             self.end_user(out);
         }
     }
 
-    fn end(&mut self, out: &mut Target<'_>) {
+    fn end(&mut self, out: &mut WriterOutput<'_>) {
         if let Some(state) = self.takes.call_state {
             let (bytes, mut from) = (self.recent.bytes(), 0);
             if !bytes.is_empty() {
@@ -253,7 +265,7 @@ fn write_output(key: &str, content: &mut WireContent, json: &mut JsonWriter<'_>,
 }
 
 impl GenerateRequest {
-    fn end_user(&mut self, out: &mut Target<'_>) {
+    fn end_user(&mut self, out: &mut WriterOutput<'_>) {
         self.media_count = 0;
         // The results belonged to the calls of the previous turn.
         self.assistant.calls.clear();
@@ -273,7 +285,7 @@ impl GenerateRequest {
     }
 
     /// Opens the user's turn, unless it is open.
-    fn open_user(&mut self, out: &mut Target<'_>) {
+    fn open_user(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.in_user, true) {
             self.open_contents(out);
             let needs = self.takes.call_state.is_some();
@@ -283,13 +295,13 @@ impl GenerateRequest {
     }
 
     /// Writes the contents that were held back.
-    fn pour(&mut self, out: &mut Target<'_>) {
+    fn pour(&mut self, out: &mut WriterOutput<'_>) {
         self.recent.pour_members(&mut out.json);
         self.gaps.clear();
     }
 
     /// Opens `contents`, once.
-    fn open_contents(&mut self, out: &mut Target<'_>) {
+    fn open_contents(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.contents, true) {
             if !self.system.is_empty() {
                 out.json.up_to_value(r#""systemInstruction":{"parts":["#);
@@ -325,12 +337,12 @@ impl AnswerForm for WholeCandidates {
         &mut self.candidate(answer).0
     }
 
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>) {
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut WriterOutput<'_>) {
         let held = &mut self.candidate(answer).1;
         write_stop(stop, &mut held.hold(), out);
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.end_answer(0, stop, out);
         out.json.object().key("candidates").array();
         for (number, (parts, stop)) in &mut self.candidates {
@@ -351,7 +363,7 @@ impl AnswerForm for WholeCandidates {
         out.json.end_object();
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         errors::write(failure, out);
     }
 }
@@ -395,7 +407,7 @@ impl AnswerForm for ResponseChunks {
         &CLIENT
     }
 
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+    fn begin(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.head.clear();
         write_head(head, &mut out.redirected(self.head.hold()));
     }
@@ -405,20 +417,20 @@ impl AnswerForm for ResponseChunks {
         self
     }
 
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>) {
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut WriterOutput<'_>) {
         self.answer = answer;
         self.last_chunk(stop, out);
         self.end_chunk(out);
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.answer = 0;
         self.last_chunk(stop, out);
         write_usage(head, out);
         self.end_chunk(out);
     }
 
-    fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
+    fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) -> bool {
         let is_head_unwritten = !self.has_chunk && !self.head.bytes().is_empty();
         if head.usage.is_some() || is_head_unwritten {
             out.json.begin_frame("data: ").object();
@@ -428,7 +440,7 @@ impl AnswerForm for ResponseChunks {
         true
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         out.json.begin_frame("data: ");
         errors::write(failure, out);
         out.json.end_frame("\n\n");
@@ -441,7 +453,11 @@ impl ResponseChunks {
     }
 
     /// Writes a chunk with one part; `write` writes the part's members.
-    fn chunk(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut StreamedCandidate, &mut Target<'_>)) {
+    fn chunk(
+        &mut self,
+        out: &mut WriterOutput<'_>,
+        write: impl FnOnce(&mut StreamedCandidate, &mut WriterOutput<'_>),
+    ) {
         out.json.begin_frame("data: ").up_to_value(r#"{"candidates":[{"content":{"parts":[{"#);
         let answer = self.answer;
         write(self.candidate(), out);
@@ -450,12 +466,12 @@ impl ResponseChunks {
         self.end_chunk(out);
     }
 
-    fn end_candidate(answer: u64, out: &mut Target<'_>) {
+    fn end_candidate(answer: u64, out: &mut WriterOutput<'_>) {
         out.json.frame("");
         out.json.u64(answer).end_object().end_array();
     }
 
-    fn end_chunk(&mut self, out: &mut Target<'_>) {
+    fn end_chunk(&mut self, out: &mut WriterOutput<'_>) {
         self.has_chunk = true;
         if !self.head.bytes().is_empty() {
             out.json.values(self.head.bytes());
@@ -465,7 +481,7 @@ impl ResponseChunks {
 
     /// Writes the last chunk of a candidate. It has an empty text, because clients treat a response without parts as
     /// broken.
-    fn last_chunk(&mut self, stop: &Stopped<'_>, out: &mut Target<'_>) {
+    fn last_chunk(&mut self, stop: &Stopped<'_>, out: &mut WriterOutput<'_>) {
         let answer = self.answer;
         let mut said = JsonBuffer::default();
         write_stop(stop, &mut said.hold(), out);
@@ -482,14 +498,14 @@ impl ResponseChunks {
     }
 
     /// Writes state without a following part on an empty text.
-    fn flush_state(&mut self, out: &mut Target<'_>) {
+    fn flush_state(&mut self, out: &mut WriterOutput<'_>) {
         if self.candidate().state.is_some() {
             self.text(r#""text":"#, &Str::default(), out);
         }
     }
 
     /// Writes a text, with the waiting state.
-    fn text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
+    fn text(&mut self, member: &'static str, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         self.chunk(out, |candidate, out| candidate.write_text(member, text, out));
     }
 
@@ -500,7 +516,7 @@ impl ResponseChunks {
 
 impl StreamedCandidate {
     /// Writes the members of a text, with the waiting state.
-    fn write_text(&mut self, member: &'static str, text: &Str<'_>, out: &mut Target<'_>) {
+    fn write_text(&mut self, member: &'static str, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         out.json.frame("").up_to_value(member).str(text);
         if let Some(state) = self.state.take() {
             out.json.key(STATE).literal(&state);
@@ -516,7 +532,7 @@ impl AssistantForm for ResponseChunks {
         citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         let open = match opening {
             Opening::Text(..) => {
                 self.candidate().said.open();
@@ -539,7 +555,7 @@ impl AssistantForm for ResponseChunks {
         self.candidate().open = open;
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             // The API has no separate refusals.
             Growth::Text(text) | Growth::Refusal(text) => {
@@ -565,7 +581,7 @@ impl AssistantForm for ResponseChunks {
         }
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.candidate().open) == OpenChunk::Call {
             self.chunk(out, |candidate, out| {
                 out.json.frame("");
@@ -579,7 +595,7 @@ impl AssistantForm for ResponseChunks {
 }
 
 /// `"finishReason":…`
-fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
+fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>, out: &mut WriterOutput<'_>) {
     json.key("finishReason").literal(stop.word);
     match stop.detail {
         Some(detail) if detail.text().is_some() => _ = json.key("finishMessage").raw(detail),
@@ -589,7 +605,7 @@ fn write_stop(stop: &Stopped<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_
 }
 
 /// `"modelVersion":…,"responseId":…,"createTime":…`, as far as they are known.
-fn write_head(head: &ResponseHead, out: &mut Target<'_>) {
+fn write_head(head: &ResponseHead, out: &mut WriterOutput<'_>) {
     out.json.opt_str("modelVersion", head.model.as_ref()).opt_str("responseId", head.id.as_ref());
     if let Some(time) = &head.time {
         if time.text().is_some_and(|text| is_rfc3339(text.as_escaped().as_bytes())) {
@@ -601,7 +617,7 @@ fn write_head(head: &ResponseHead, out: &mut Target<'_>) {
 }
 
 /// `"usageMetadata":{…}`, if the usage is known. Cache writes are part of the prompt count and have no separate member.
-fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
+fn write_usage(head: &ResponseHead, out: &mut WriterOutput<'_>) {
     let Some(usage) = head.usage else { return };
     let Usage { cache_read, cache_write, input_audio, output, reasoning, output_audio, .. } = usage;
     if let Some(written) = cache_write {

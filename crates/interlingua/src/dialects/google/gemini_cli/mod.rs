@@ -3,7 +3,7 @@
 mod memory;
 mod message;
 mod read;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -29,7 +29,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::GeminiReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::GeminiForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

@@ -9,17 +9,17 @@ use super::message::{LoggedMessage, MessagePiece, ToolResults, cwd, origin, resp
 use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::Str;
-use crate::log::{CountedLine, SessionNews};
+use crate::log::{CountedLine, SessionTracker};
 use crate::model::{
-    Author, Compaction, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Notice, Of, Origin, Part, Rewind,
-    Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
+    Author, Compaction, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin,
+    Part, Rewind, Session, Shape, Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Claim, Kind, Member as _, Val};
 
 #[derive(Default)]
 pub(super) struct GeminiReader {
-    session: SessionNews,
+    session: SessionTracker,
     memory: Memory,
     /// The key of each piece of the current message, and whether the piece was emitted before.
     pieces: Vec<(u128, bool)>,
@@ -61,7 +61,7 @@ impl MessageNews {
 }
 
 impl Reader for GeminiReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let frame = out.frame_number();
         // An unreadable line may be between two lines of a message.
         if self.open.as_ref().is_some_and(|open| open.frame + 1 != frame) {
@@ -98,7 +98,7 @@ impl Reader for GeminiReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         self.close(out);
         self.session.end(out);
     }
@@ -106,13 +106,13 @@ impl Reader for GeminiReader {
 
 impl GeminiReader {
     /// Completes the open message.
-    fn close(&mut self, out: &mut Events<'_>) {
+    fn close(&mut self, out: &mut EventSink<'_>) {
         if let Some(open) = self.open.take() {
             out.complete(open.item);
         }
     }
 
-    fn tell(&mut self, told: Session<'_>, out: &mut Events<'_>) {
+    fn tell(&mut self, told: Session<'_>, out: &mut EventSink<'_>) {
         if !told.is_old_news(self.session.known()) {
             self.close(out);
             self.session.tell(super::DIALECT.name, told, out);
@@ -120,13 +120,13 @@ impl GeminiReader {
     }
 
     /// Emits the working directory, if the program reports it to the model in a user message.
-    fn tell_cwd(&mut self, first: &Str<'_>, out: &mut Events<'_>) {
+    fn tell_cwd(&mut self, first: &Str<'_>, out: &mut EventSink<'_>) {
         let cwd = cwd(first.as_escaped()).map(Str::escaped);
         self.tell(Session { cwd, ..Session::default() }, out);
     }
 
     /// Reads the head of a file, the members after the list of a document, or an unknown line.
-    fn metadata(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn metadata(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         self.close(out);
         let root = doc.root;
         // A resumed session writes its head again; the first head holds the start time.
@@ -150,7 +150,7 @@ impl GeminiReader {
     }
 
     /// Reads a `$set` line: session facts, or the whole history.
-    fn set(&mut self, root: Val<'_>, set: Val<'_>, out: &mut Events<'_>) {
+    fn set(&mut self, root: Val<'_>, set: Val<'_>, out: &mut EventSink<'_>) {
         if let Some(messages) = set.get("messages").filter(|messages| messages.kind() == Kind::Array) {
             self.tell(facts(set, false), out);
             return self.listed(root, messages, out);
@@ -177,7 +177,7 @@ impl GeminiReader {
 
     /// Reads a list of messages: the current history, or a whole session in the API's form. New content goes into a
     /// notice that keeps the line.
-    fn listed(&mut self, root: Val<'_>, messages: Val<'_>, out: &mut Events<'_>) {
+    fn listed(&mut self, root: Val<'_>, messages: Val<'_>, out: &mut EventSink<'_>) {
         self.close(out);
         let is_history = root.kind() != Kind::Array;
         for message in messages.elements() {
@@ -208,7 +208,7 @@ impl GeminiReader {
     }
 
     /// Reads a rewind to the position before a message.
-    fn rewind(&mut self, to: Val<'_>, out: &mut Events<'_>) {
+    fn rewind(&mut self, to: Val<'_>, out: &mut EventSink<'_>) {
         self.close(out);
         self.left = None;
         let id = to.note(Field::RewindTo);
@@ -218,14 +218,14 @@ impl GeminiReader {
     }
 
     /// Emits a rewind, if the last rewritten history is shorter than before.
-    fn went_back(&mut self, out: &mut Events<'_>) {
+    fn went_back(&mut self, out: &mut EventSink<'_>) {
         let Some(left) = self.left.take() else { return };
         self.close(out);
         self.back_to(left, out);
     }
 
     /// Emits a rewind that keeps the first `left` messages.
-    fn back_to(&mut self, left: usize, out: &mut Events<'_>) {
+    fn back_to(&mut self, left: usize, out: &mut EventSink<'_>) {
         let live = self.memory.live();
         let last = left.checked_sub(1).and_then(|last| live.get(last));
         let to = last.map(|id| Str::escaped(id).into_owned());
@@ -297,7 +297,7 @@ impl GeminiReader {
     }
 
     /// Emits a message, or its new pieces; `around` is the notice of the list that holds the message.
-    fn message(&mut self, message: &LoggedMessage<'_>, around: Option<ItemId>, out: &mut Events<'_>) {
+    fn message(&mut self, message: &LoggedMessage<'_>, around: Option<ItemId>, out: &mut EventSink<'_>) {
         let look = self.look(message);
         // A list element without id, time and pieces cannot be identified on the way back.
         let is_named = message.id.is_some_and(|id| id.kind() == Kind::String)
@@ -336,7 +336,7 @@ impl GeminiReader {
         look: &MessageNews,
         author: Author,
         around: Option<ItemId>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> (ItemId, u32) {
         let LoggedMessage { id, time, model, .. } = message;
         let own = |open: &&OpenMessage| {
@@ -386,7 +386,7 @@ impl GeminiReader {
         look: &MessageNews,
         place: Option<(ItemId, u32)>,
         around: Option<ItemId>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let keys = std::mem::take(&mut self.pieces);
         let (mut result, mut next) = (None, 0);
@@ -435,7 +435,7 @@ impl GeminiReader {
     }
 
     /// Emits the result of a call, with its status.
-    fn say_result(&mut self, call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+    fn say_result(&mut self, call: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
         let Some(ToolResults { main, all }) = ToolResults::of(call) else { return };
         let [status, time, display] = call.get_all(["status", "timestamp", "resultDisplay"]);
         let response = main.filter(|main| main.kind() == Kind::Object);
@@ -486,7 +486,7 @@ impl GeminiReader {
         message: &LoggedMessage<'_>,
         look: &MessageNews,
         around: Option<ItemId>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let own = message.owner();
         if look.known && !look.says_anything() {
@@ -517,7 +517,7 @@ impl GeminiReader {
     }
 
     /// Emits the new usage of a message.
-    fn usage(&mut self, message: &LoggedMessage<'_>, out: &mut Events<'_>) {
+    fn usage(&mut self, message: &LoggedMessage<'_>, out: &mut EventSink<'_>) {
         let told = message.tokens.map(|tokens| read_counts(tokens, &TOKENS));
         let told = told.or_else(|| message.usage.map(|usage| read_counts(usage, &USAGE_METADATA)));
         let own = message.owner();
@@ -590,8 +590,8 @@ fn note(piece: MessagePiece<'_>) {
         }
         MessagePiece::Part(_, LoggedPart::Call(call)) | MessagePiece::Call(call) => note_call(call),
         MessagePiece::Part(_, LoggedPart::Response(response)) => note_response(response),
-        MessagePiece::Part(part, LoggedPart::Media(_)) => note_media(part, Of::Message),
-        MessagePiece::Beside(part, _) => note_media(part, Of::Result),
+        MessagePiece::Part(part, LoggedPart::Media(_)) => note_media(part, ItemKindTag::Message),
+        MessagePiece::Beside(part, _) => note_media(part, ItemKindTag::Result),
         MessagePiece::Part(_, LoggedPart::Unknown) => {}
         MessagePiece::Result(call) => match ToolResults::of(call) {
             Some(ToolResults { main: Some(main), .. }) if main.kind() == Kind::Object => note_response(main),
@@ -602,7 +602,7 @@ fn note(piece: MessagePiece<'_>) {
 }
 
 /// Notes repeated media.
-fn note_media(part: Val<'_>, of: Of) {
+fn note_media(part: Val<'_>, of: ItemKindTag) {
     for place in ["inlineData", "fileData"] {
         let Some(place) = part.get(place) else { continue };
         place.note_str("data", of.media());
@@ -622,7 +622,7 @@ fn note_display(message: &LoggedMessage<'_>) {
     }
 }
 
-fn say_thought(thought: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+fn say_thought(thought: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
     let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
     head.within = Some(message);
     head.subject = thought.take_str("subject", Field::ItemSubject);
@@ -635,7 +635,7 @@ fn say_thought(thought: Val<'_>, message: ItemId, out: &mut Events<'_>) {
 }
 
 /// Emits a call. Time and status go to the call's result, if there is a result.
-fn say_call(call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
+fn say_call(call: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
     let alone = ToolResults::of(call).is_none();
     let [time, status] = call.get_all(["timestamp", "status"]).map(|val| val.filter(|_| alone));
     let item = start_call(call, message, time, out);
@@ -648,7 +648,7 @@ fn say_call(call: Val<'_>, message: ItemId, out: &mut Events<'_>) {
     out.end(ItemTail { native_status, ..ItemTail::new(item, status) });
 }
 
-fn end_result((item, said): (ItemId, SaidResponse<'_>), out: &mut Events<'_>) {
+fn end_result((item, said): (ItemId, SaidResponse<'_>), out: &mut EventSink<'_>) {
     out.end(said.tail(item, None));
 }
 

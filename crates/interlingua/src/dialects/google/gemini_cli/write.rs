@@ -12,8 +12,8 @@ use crate::log::{
     FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
     NativeValue, SessionHead, SessionIds, has_hole, is_date,
 };
-use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, Of, Part, issuers};
-use crate::pipe::Target;
+use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Part, issuers};
+use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
 
 #[derive(Default)]
@@ -56,7 +56,9 @@ impl LogForm for GeminiForm {
             Kind::Array => Some(kept),
             _ => kept.get("$set").and_then(|set| set.get("messages")),
         };
-        let Some(list) = list.filter(|_| item.of() == Of::Notice) else { return self.message(item, kept) };
+        let Some(list) = list.filter(|_| item.of() == ItemKindTag::Notice) else {
+            return self.message(item, kept);
+        };
         let mut messages = item.content().filter_map(|content| match content {
             GatheredContent::Item(item) => Some(item),
             GatheredContent::Part(_) => None,
@@ -79,7 +81,12 @@ impl LogForm for GeminiForm {
         frame
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, around: Option<GatheredItem<'_>>, out: &mut Target<'_>) {
+    fn lose_of_head(
+        &self,
+        head: &ItemHead<'_>,
+        around: Option<GatheredItem<'_>>,
+        out: &mut WriterOutput<'_>,
+    ) {
         if around.is_none() && head.author != Author::Assistant {
             out.lose_some(Field::ItemModel, head.model.as_ref(), Reason::NoSlot);
         }
@@ -99,7 +106,7 @@ impl LogForm for GeminiForm {
         let mut parts = Vec::new();
         for content in item.blocks() {
             if let GatheredContent::Item(inner) = content
-                && inner.of() == Of::Result
+                && inner.of() == ItemKindTag::Result
             {
                 let result = BuiltResult::new(inner, log);
                 let time = inner.head().time.as_ref().or(item.head().time.as_ref());
@@ -111,7 +118,7 @@ impl LogForm for GeminiForm {
             self.write_waiting(log);
             return self.answer_line(item, log);
         }
-        if item.of() == Of::Message {
+        if item.of() == ItemKindTag::Message {
             // Messages within the message are part of its content.
             parts.extend(item.blocks().into_iter().filter_map(|content| match content {
                 GatheredContent::Part(part) => built_part(part),
@@ -148,7 +155,7 @@ impl GeminiForm {
         line.put_some("id", native_id.as_ref())
             .put_some("timestamp", time.as_ref())
             .put_some("model", model.as_ref());
-        if item.of() == Of::Notice {
+        if item.of() == ItemKindTag::Notice {
             let data =
                 item.parts().find_map(|part| if let Part::Json(data) = part { Some(data) } else { None });
             let mut set = NativeObject::new();

@@ -1,7 +1,7 @@
 //! Qwen Code session logs: one JSON document per line, chained by `parentUuid`, with the parts of Google's APIs.
 
 mod read;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -27,7 +27,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::QwenReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::QwenForm, options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

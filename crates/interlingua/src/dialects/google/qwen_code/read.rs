@@ -5,17 +5,17 @@ use super::super::logged::{
     CountNames, LoggedPart, parts_of, read_counts, result_head, say_file, say_more, say_part, say_response,
 };
 use crate::json::Str;
-use crate::log::{CountedLine, SessionNews};
+use crate::log::{CountedLine, SessionTracker};
 use crate::model::{
     Author, Compaction, Decision, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Notice,
     Origin, Part, Permission, Rewind, Session, Shape, Turn, Usage,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct QwenReader {
-    session: SessionNews,
+    session: SessionTracker,
     /// The durations of calls without results so far, by call id.
     durations: Remembered<u64>,
     /// The id and token counts of the last response; its message follows.
@@ -55,7 +55,7 @@ impl<'t> QwenLine<'t> {
     }
 
     /// Starts an item with the members that every line has.
-    fn begin(&self, mut head: ItemHead<'t>, out: &mut Events<'_>) -> ItemId {
+    fn begin(&self, mut head: ItemHead<'t>, out: &mut EventSink<'_>) -> ItemId {
         head.native_id = self.id.take_text(Field::ItemId);
         head.parent = self.parent.take_text(Field::ItemParent);
         head.time = self.time.take_time(Field::ItemTime);
@@ -63,7 +63,7 @@ impl<'t> QwenLine<'t> {
     }
 
     /// Emits an event at the time of the line; the time stays free for the line's notice.
-    fn happened(&self, event: &Event<'_>, out: &mut Events<'_>) {
+    fn happened(&self, event: &Event<'_>, out: &mut EventSink<'_>) {
         if let Some(time) = self.time.filter(Val::is_time) {
             out.event(&Event::Clock(time.raw()));
         }
@@ -72,7 +72,7 @@ impl<'t> QwenLine<'t> {
 }
 
 impl Reader for QwenReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = QwenLine::new(doc.root);
         if line.kind.is_none() {
             doc.report_foreign(super::DIALECT.name, out);
@@ -87,14 +87,14 @@ impl Reader for QwenReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         self.end_response(out);
     }
 }
 
 impl QwenReader {
     /// Reads the session facts that every line repeats.
-    fn session(&mut self, line: &QwenLine<'_>, out: &mut Events<'_>) {
+    fn session(&mut self, line: &QwenLine<'_>, out: &mut EventSink<'_>) {
         let [id, cwd, version, branch] = line.root.get_all(["sessionId", "cwd", "version", "gitBranch"]);
         let told = |name: &str, of: &str, field| {
             let payload = line.payload.filter(|_| line.subtype.word() == of);
@@ -112,7 +112,7 @@ impl QwenReader {
         self.session.tell(super::DIALECT.name, told, out);
     }
 
-    fn said(&mut self, line: &QwenLine<'_>, parts: Val<'_>, author: Author, out: &mut Events<'_>) {
+    fn said(&mut self, line: &QwenLine<'_>, parts: Val<'_>, author: Author, out: &mut EventSink<'_>) {
         line.kind.note_text(Field::ItemAuthor);
         let mut head = out.head(ItemKind::Message, author);
         if author == Author::Assistant {
@@ -140,7 +140,7 @@ impl QwenReader {
     }
 
     /// Emits the usage of a response. A preceding telemetry line with the same counts holds the response id.
-    fn used(&mut self, counts: Val<'_>, usage: Usage, model: Option<Str<'_>>, out: &mut Events<'_>) {
+    fn used(&mut self, counts: Val<'_>, usage: Usage, model: Option<Str<'_>>, out: &mut EventSink<'_>) {
         let number = |name| counts.get(name).and_then(|count| count.u64());
         let own = [number("promptTokenCount"), number("candidatesTokenCount")];
         let is_own = self.response.as_ref().is_some_and(|(_, known)| *known == own);
@@ -151,7 +151,7 @@ impl QwenReader {
     }
 
     /// Emits the id of a response that no message followed.
-    fn end_response(&mut self, out: &mut Events<'_>) {
+    fn end_response(&mut self, out: &mut EventSink<'_>) {
         if let Some((id, _)) = self.response.take() {
             let id = Some(Str::escaped(&id));
             out.event(&Event::Usage(Turn { id, ..Turn::default() }));
@@ -159,7 +159,7 @@ impl QwenReader {
     }
 
     /// Reads a tool result, with its status.
-    fn result(&mut self, line: &QwenLine<'_>, parts: Val<'_>, out: &mut Events<'_>) {
+    fn result(&mut self, line: &QwenLine<'_>, parts: Val<'_>, out: &mut EventSink<'_>) {
         let responses = || {
             parts.elements().filter_map(|part| match LoggedPart::of(part) {
                 LoggedPart::Response(response) => Some(response),
@@ -198,7 +198,7 @@ impl QwenReader {
     }
 
     /// Reads a line outside the conversation as a notice, named by its subtype.
-    fn system(&mut self, line: &QwenLine<'_>, out: &mut Events<'_>) {
+    fn system(&mut self, line: &QwenLine<'_>, out: &mut EventSink<'_>) {
         let Some(payload) = line.payload.filter(|payload| payload.kind() == Kind::Object) else {
             return notice(line, None, out);
         };
@@ -253,7 +253,7 @@ impl QwenReader {
 
     /// Reads a telemetry line. It repeats other lines, except for the duration of a call, the permission decision, and
     /// the id of a response.
-    fn telemetry(&mut self, line: &QwenLine<'_>, payload: Val<'_>, out: &mut Events<'_>) {
+    fn telemetry(&mut self, line: &QwenLine<'_>, payload: Val<'_>, out: &mut EventSink<'_>) {
         let Some(event) = payload.get("uiEvent") else { return notice(line, None, out) };
         let name = event.get("event.name").and_then(|name| name.str()).unwrap_or_default();
         match name.as_escaped().rsplit('.').next().unwrap_or_default() {
@@ -325,7 +325,7 @@ impl QwenReader {
 }
 
 /// Emits a line outside the conversation as a notice with `data`, named by its subtype or type.
-fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut Events<'_>) {
+fn notice(line: &QwenLine<'_>, data: Option<Val<'_>>, out: &mut EventSink<'_>) {
     let subtype = line.subtype.note_text(Field::NoticeType);
     let data = data.filter(|data| !data.is_null());
     let event_type = match (subtype, data) {
@@ -366,8 +366,8 @@ fn command(parts: Val<'_>) -> Option<Origin> {
 fn note_display(line: &QwenLine<'_>, parts: Val<'_>) {
     let shown = line.payload.and_then(|payload| payload.get("displayText"));
     let is_said = |shown: &Val<'_>| {
-        let says = |part: Val<'_>| part.get("text").is_some_and(|text| text.str() == shown.str());
-        parts.elements().any(says)
+        let support = |part: Val<'_>| part.get("text").is_some_and(|text| text.str() == shown.str());
+        parts.elements().any(support)
     };
     shown.filter(is_said).note_text(Field::MessageText);
 }

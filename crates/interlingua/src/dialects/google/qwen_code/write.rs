@@ -7,7 +7,7 @@ use crate::log::{
     FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
     NativeValue, SessionIds, has_hole,
 };
-use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, Of, Origin, Part};
+use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Origin, Part};
 use crate::tape::{Kind, Val};
 
 /// The version with which resuming was tested.
@@ -39,7 +39,7 @@ impl LogForm for QwenForm {
             .put_some("model", model.as_ref());
         if let Some(parts) = kept.get("message").and_then(|message| message.get("parts")) {
             let mut message = NativeObject::new();
-            if item.of() == Of::Result {
+            if item.of() == ItemKindTag::Result {
                 let mut response = LoggedResponse::new(item);
                 let with_holes = parts.elements().filter(|part| has_hole(*part));
                 message.put("parts", with_holes.map(|part| response.part(part)).collect::<NativeValue<'_>>());

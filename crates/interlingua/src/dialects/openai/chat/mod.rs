@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions: requests, whole responses, errors and streams. Most other vendors implement the same API.
 
-mod places;
+mod positions;
 mod read;
-pub(super) mod says;
 pub(super) mod settings;
+pub(super) mod support;
 mod write;
 
 use super::items::{ERROR_MARK, OK_MARK, strip_mark};
@@ -38,19 +38,25 @@ pub static DIALECT: Dialect = Dialect {
             role: Role::Request,
             framing: Framing::Whole,
             read: Some(|_| read_request(&CHAT)),
-            write: Some(WriteSpec { make: |options| write_request(&CHAT, options), says: says::request }),
+            write: Some(WriteSpec {
+                make: |options| write_request(&CHAT, options),
+                support: support::request,
+            }),
         },
         RoleSpec {
             role: Role::Response,
             framing: Framing::Whole,
             read: Some(|_| read_response()),
-            write: Some(WriteSpec { make: |options| write_response(&CHAT, options), says: says::answer }),
+            write: Some(WriteSpec {
+                make: |options| write_response(&CHAT, options),
+                support: support::answer,
+            }),
         },
         RoleSpec {
             role: Role::Stream,
             framing: Framing::Sse,
             read: Some(|_| read_stream()),
-            write: Some(WriteSpec { make: |options| write_stream(&CHAT, options), says: says::answer }),
+            write: Some(WriteSpec { make: |options| write_stream(&CHAT, options), support: support::answer }),
         },
         RoleSpec {
             role: Role::Models,
@@ -58,7 +64,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -165,7 +171,7 @@ static CHAT: Flavour = Flavour {
 /// The profile of servers.
 pub(in super::super) static BACKEND: Profile = Profile {
     vendor: &OPENAI_CHAT,
-    says: says::request,
+    support: support::request,
     settings: settings::SETTINGS,
     cache: &CACHE,
     stops: &STOPS,
@@ -186,7 +192,7 @@ pub(in super::super) static BACKEND: Profile = Profile {
 
 /// The profile of clients for a whole response.
 pub(in super::super) static CLIENT: Profile =
-    Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
+    Profile { support: support::answer, opaque: OpaquePolicy::Carry, marks: Marks::Nothing, ..BACKEND };
 
 /// The profile of clients for a stream, whose deltas have types for functions only.
 static STREAM_CLIENT: Profile = Profile { free_text: FreeText::Wrapped, ..CLIENT };

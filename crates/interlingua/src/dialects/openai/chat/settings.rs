@@ -7,7 +7,7 @@ use crate::ledger::Reason;
 use crate::model::{
     CallKind, Field, Format, Reasoning, Request, SchemaFormat, Service, Tool, ToolChoice, Words,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
 use crate::wire::profile::{FreeText, Profile};
@@ -256,7 +256,12 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
 }
 
 /// Opens the request and writes every member before the messages.
-pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabilities, out: &mut Target<'_>) {
+pub(super) fn write(
+    request: &Request<'_>,
+    flavour: &Flavour,
+    takes: &Capabilities,
+    out: &mut WriterOutput<'_>,
+) {
     out.json.object();
     settings::write(request, flavour.backend, takes, out);
     if request.stream == Some(true) {
@@ -298,7 +303,7 @@ pub(super) fn write(request: &Request<'_>, flavour: &Flavour, takes: &Capabiliti
             write_tool((tool, name), flavour.backend, (takes, &mut tape), out);
         },
     );
-    let write_named = |tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>| {
+    let write_named = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
         let kind = tool_word(tool.kind, flavour.backend);
         out.json.object().key("type").literal(kind).key(kind).object().key("name").str(name);
         out.json.end_object().end_object();
@@ -340,7 +345,7 @@ fn write_thinking(
     plan: &ThinkingPlan<'_>,
     flavour: &Flavour,
     takes: &Capabilities,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     let Reasoning { effort, mode, budget, visibility: _ } = asked;
     match flavour.thinking {
@@ -370,7 +375,7 @@ fn is_search(tool: &Tool<'_>) -> bool {
     tool.vendor_type.is_some() && tool.service == Some(Service::WebSearch)
 }
 
-fn write_search(search: &Tool<'_>, out: &mut Target<'_>) {
+fn write_search(search: &Tool<'_>, out: &mut WriterOutput<'_>) {
     out.json.key(WEB_SEARCH).object();
     if search.vendor_type.as_ref().is_some_and(|own| own.is(WEB_SEARCH)) {
         for (name, value) in &search.config {
@@ -383,7 +388,7 @@ fn write_search(search: &Tool<'_>, out: &mut Target<'_>) {
     out.json.end_object();
 }
 
-fn write_format(format: Option<&Format<'_>>, out: &mut Target<'_>) {
+fn write_format(format: Option<&Format<'_>>, out: &mut WriterOutput<'_>) {
     let Some(format) = format else { return };
     let json = out.json.key("response_format").object().key("type");
     match format {
@@ -406,7 +411,7 @@ fn write_tool(
     (tool, new): (&Tool<'_>, &Str<'_>),
     profile: &Profile,
     (takes, tape): (&Capabilities, &mut TapeBuf),
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     if tool.vendor_type.is_some() {
         return write_own(tool, profile, out);
@@ -452,7 +457,7 @@ fn tool_word(kind: CallKind, profile: &Profile) -> &'static str {
 }
 
 /// Writes a tool that the vendor itself provides.
-fn write_own(tool: &Tool<'_>, profile: &Profile, out: &mut Target<'_>) {
+fn write_own(tool: &Tool<'_>, profile: &Profile, out: &mut WriterOutput<'_>) {
     let Some((kind, name)) = profile.own_tool(tool) else { return };
     let is_own = tool.vendor_type.as_ref().is_some_and(|own| *own == kind);
     if !is_own {

@@ -1,15 +1,15 @@
 //! Tool calls and tool results.
 
-use super::outcome::say_files;
+use super::messages::{is_part, read_part};
 use super::read::{CodexReader, Payload, begin, tail};
-use super::said::{is_part, read_part};
+use super::tool_results::say_files;
 use crate::dialects::openai::items::{call_of, is_result};
 use crate::json::{Raw, Str};
 use crate::model::{
-    Args, Author, CallKind, Field, ItemId, ItemKind, ItemTail, Media, MediaSource, Of, Part, Shape, Status,
-    ToolCall, ToolResult,
+    Args, Author, CallKind, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Media, MediaSource, Part, Shape,
+    Status, ToolCall, ToolResult,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Limits, Member as _, TapeBuf, Val, WantedNames};
 
 impl CodexReader {
@@ -19,7 +19,7 @@ impl CodexReader {
         payload: Payload<'_>,
         word: &str,
         within: Option<ItemId>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> bool {
         const WANTED: WantedNames<6> =
             WantedNames::new(["call_id", "namespace", "name", "input", "action", "arguments"]);
@@ -63,7 +63,7 @@ impl CodexReader {
         true
     }
 
-    fn read_result(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut Events<'_>) {
+    fn read_result(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> = WantedNames::new(["call_id", "output", "result", "tools"]);
         let [call_id, output, result, tools] = payload.val.find(&WANTED);
         let output = output.or(result).or(tools);
@@ -85,7 +85,7 @@ impl CodexReader {
             } else if list {
                 parts = 0;
                 for part in output.elements() {
-                    if let Some(value) = read_part(part, Field::ResultText, Of::Result) {
+                    if let Some(value) = read_part(part, Field::ResultText, ItemKindTag::Result) {
                         out.delta(item, parts, value);
                     }
                     parts += 1;
@@ -108,7 +108,7 @@ impl CodexReader {
 
     /// Reads a picture that the provider made. The item is both call and result, so both go into a message of the
     /// assistant.
-    fn read_picture(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut Events<'_>) {
+    fn read_picture(&mut self, payload: Payload<'_>, within: Option<ItemId>, out: &mut EventSink<'_>) {
         payload.kind.note_text(Field::CallKind);
         let mut head = self.head(ItemKind::Message, Author::Assistant, out);
         head.time = payload.time.take_time(Field::ItemTime);
@@ -144,7 +144,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut Events<'_>) {
+    pub(super) fn read(&mut self, arguments: Val<'_>, item: ItemId, out: &mut EventSink<'_>) {
         let Some(text) = arguments.str() else {
             // A hole cannot distinguish an object from a string, so an object also stays in the line.
             return out.delta(item, 0, Part::Args(Args::Json(arguments.note(Field::CallArgs))));

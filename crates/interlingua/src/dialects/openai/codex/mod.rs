@@ -3,14 +3,14 @@
 
 mod calls;
 mod echo;
-mod facts;
+mod messages;
 mod notices;
-mod outcome;
 mod patch;
 mod read;
-mod said;
-mod says;
-mod tokens;
+mod session;
+mod support;
+mod tool_results;
+mod usage;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -36,7 +36,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::CodexReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(LogWriter::new(write::CodexForm::default(), options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[

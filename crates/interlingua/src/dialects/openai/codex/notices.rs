@@ -8,7 +8,7 @@ use crate::model::{
     Author, Compaction, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, Notice, Part,
     Rewind, Stop, StopClass, Turn,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val};
 
 /// The part of a line that becomes the data of its notice.
@@ -142,7 +142,7 @@ impl CodexReader {
         &mut self,
         line_kind: Option<Val<'_>>,
         payload: Payload<'_>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let head = self.notice_head(line_kind, payload, out);
         let time = payload.time.take_time(Field::ItemTime);
@@ -155,7 +155,7 @@ impl CodexReader {
         line_kind: Option<Val<'_>>,
         payload: Payload<'_>,
         within: ItemId,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let head = self.notice_head(line_kind, payload, out);
         self.write_notice(line_kind, payload, ItemHead { within: Some(within), ..head }, out);
@@ -166,7 +166,7 @@ impl CodexReader {
         &self,
         line_kind: Option<Val<'t>>,
         payload: Payload<'t>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> ItemHead<'t> {
         let inner = payload.item.and_then(|item| item.note_str("type", Field::NoticeType));
         let event_type = inner
@@ -185,7 +185,7 @@ impl CodexReader {
         line_kind: Option<Val<'t>>,
         payload: Payload<'t>,
         mut head: ItemHead<'t>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let words = (line_kind.word(), payload.kind.word());
         let holder = match words.1 {
@@ -301,7 +301,7 @@ impl CodexReader {
 }
 
 /// Reads a line that is an event of the model. Returns `false` for any other line.
-pub(super) fn read_event(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>) -> bool {
+pub(super) fn read_event(line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut EventSink<'_>) -> bool {
     let val = payload.val;
     let event = match (line_kind.word(), payload.kind.word()) {
         ("event_msg", "thread_rolled_back") => {

@@ -2,7 +2,7 @@
 
 use memchr::memmem::Finder;
 
-use super::outcome::FileChange;
+use super::tool_results::FileChange;
 
 /// The first line of a patch.
 const BEGIN: &str = "*** Begin Patch";

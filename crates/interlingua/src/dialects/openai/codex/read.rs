@@ -5,20 +5,20 @@ use std::collections::VecDeque;
 
 use super::calls::Arguments;
 use super::echo::{Echoes, Form, Voice};
-use super::facts::{CopiedHistory, KnownSettings};
 use super::notices::{KnownAgent, read_event};
-use super::outcome::Outcomes;
-use super::tokens::TokenCounts;
+use super::session::{CopiedHistory, KnownSettings};
+use super::tool_results::Outcomes;
+use super::usage::TokenCounts;
 use crate::dialects::openai::items::{call_of, is_result};
 use crate::json::Str;
-use crate::log::SessionNews;
+use crate::log::SessionTracker;
 use crate::model::{Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Status};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct CodexReader {
-    pub(super) session: SessionNews,
+    pub(super) session: SessionTracker,
     pub(super) copied: CopiedHistory,
     /// Whether the session belongs to a subagent.
     pub(super) is_subagent: bool,
@@ -70,7 +70,7 @@ impl<'t> Payload<'t> {
 }
 
 impl Reader for CodexReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["type", "payload", "timestamp"]);
         let [kind, enveloped, time] = doc.root.find(&WANTED);
         let enveloped = enveloped.filter(|payload| payload.kind() == Kind::Object);
@@ -129,7 +129,7 @@ impl Reader for CodexReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         let end = out.frame_number() + 1;
         self.end_last(end, out);
         self.close(out);
@@ -202,14 +202,19 @@ fn spoken(words: (&str, &str), payload: Payload<'_>) -> Option<(Voice, Form)> {
 
 impl CodexReader {
     /// A new item head, marked as copied in the copied part of a fork.
-    pub(super) fn head<'t>(&self, kind: ItemKind<'t>, author: Author, out: &mut Events<'_>) -> ItemHead<'t> {
+    pub(super) fn head<'t>(
+        &self,
+        kind: ItemKind<'t>,
+        author: Author,
+        out: &mut EventSink<'_>,
+    ) -> ItemHead<'t> {
         let mut head = out.head(kind, author);
         head.copied_from = self.copied.source().map(Str::into_owned);
         head
     }
 
     /// Completes the echoed item that waited for its second line in vain.
-    pub(super) fn close(&mut self, out: &mut Events<'_>) {
+    pub(super) fn close(&mut self, out: &mut EventSink<'_>) {
         if let Some((_, item)) = self.echoes.open.take() {
             out.complete(item);
         }
@@ -217,7 +222,7 @@ impl CodexReader {
     }
 
     /// Ends the item whose response had no usage line, before the line with number `now`.
-    pub(super) fn end_last(&mut self, now: u64, out: &mut Events<'_>) {
+    pub(super) fn end_last(&mut self, now: u64, out: &mut EventSink<'_>) {
         if let Some(EndingItem { item, frame, completed }) = self.ending.take() {
             let mut tail = ItemTail::new(item, Status::Completed);
             // After an unreadable line the item has already ended, and its own line holds the status.
@@ -230,7 +235,7 @@ impl CodexReader {
 
     /// Leaves an item of a response open for one more line, which may hold the response's usage. An item whose status
     /// is not plain completion ends at once.
-    pub(super) fn end_with_next(&mut self, item: ItemId, payload: Payload<'_>, out: &mut Events<'_>) {
+    pub(super) fn end_with_next(&mut self, item: ItemId, payload: Payload<'_>, out: &mut EventSink<'_>) {
         let word = payload.status.map(|_| payload.status.word());
         if !matches!(word, None | Some(COMPLETED)) {
             return complete(item, payload, out);
@@ -250,7 +255,7 @@ pub(super) fn begin<'t>(head: &mut ItemHead<'t>, payload: Payload<'t>) {
 }
 
 /// Ends an item with the status of its line.
-pub(super) fn complete(item: ItemId, payload: Payload<'_>, out: &mut Events<'_>) {
+pub(super) fn complete(item: ItemId, payload: Payload<'_>, out: &mut EventSink<'_>) {
     out.end(tail(item, payload));
 }
 

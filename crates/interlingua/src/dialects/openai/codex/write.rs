@@ -9,7 +9,7 @@ use crate::log::{
     NativeValue, SessionHead, SessionIds, text_of,
 };
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, Of, Origin, Part, ToolCall, issuers,
+    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, Origin, Part, ToolCall, issuers,
 };
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::media::address_of;
@@ -76,7 +76,7 @@ impl LogForm for CodexForm {
         }
         let mut values = own_values(item);
         self.put_content(item, payload, ListPlace::Payload, &mut values);
-        if item.of() == Of::Message && payload.get("base_instructions").is_some() {
+        if item.of() == ItemKindTag::Message && payload.get("base_instructions").is_some() {
             let mut prompt = NativeObject::new();
             prompt.put_some("text", item.parts().find_map(plain_text));
             values.put("base_instructions", prompt);
@@ -128,7 +128,7 @@ impl LogForm for CodexForm {
 
     /// Writes each run of parts between the items within a message as a line, and each of these items as its own line.
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
-        if item.of() != Of::Message {
+        if item.of() != ItemKindTag::Message {
             return build_item(item, &item.parts().collect::<Vec<_>>(), log);
         }
         let mut parts = Vec::new();
@@ -212,15 +212,15 @@ fn build_item(item: GatheredItem<'_>, parts: &[&Part<'_>], log: &mut LogBuilder<
 /// The echo of a message, unless the harness injected the message.
 fn echo_of<'g>(item: GatheredItem<'g>, parts: &[&'g Part<'_>]) -> Option<NativeObject<'g>> {
     let word = match item.head().author {
-        _ if item.of() != Of::Message || item.head().origin == Some(Origin::Harness) => return None,
+        _ if item.of() != ItemKindTag::Message || item.head().origin == Some(Origin::Harness) => return None,
         Author::Assistant => "agent_message",
         Author::User | Author::Tool | Author::System | Author::Developer => "user_message",
     };
     let texts: Vec<_> = parts.iter().filter_map(|part| text_of(part)).collect();
     let mut payload = NativeObject::typed(word);
-    let says = texts.iter().any(|text| !text.is_empty());
+    let support = texts.iter().any(|text| !text.is_empty());
     payload.put("message", NativeValue::Joined(texts));
-    says.then_some(payload)
+    support.then_some(payload)
 }
 
 /// The payload of a `response_item`.

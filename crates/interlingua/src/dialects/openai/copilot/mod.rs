@@ -1,6 +1,6 @@
 //! GitHub Copilot's chat API: Chat Completions with additional members.
 
-mod says;
+mod support;
 
 use crate::dialects::openai::chat::{self, COPILOT_CONTROL, Flavour, StatePlace, ThinkingMember};
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -29,7 +29,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_request(&FLAVOUR)),
             write: Some(WriteSpec {
                 make: |options| chat::write_request(&FLAVOUR, options),
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
@@ -38,7 +38,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_response()),
             write: Some(WriteSpec {
                 make: |options| chat::write_response(&FLAVOUR, options),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -47,7 +47,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_stream()),
             write: Some(WriteSpec {
                 make: |options| chat::write_stream(&FLAVOUR, options),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -56,7 +56,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -87,7 +87,7 @@ static FLAVOUR: Flavour = Flavour {
 
 static BACKEND: Profile = Profile {
     vendor: &COPILOT,
-    says: says::request,
+    support: support::request,
     cache: &COPILOT_CONTROL,
     opaque: OpaquePolicy::Withhold { unless: Some(issuers::COPILOT) },
     refusals: Refusals::AsText,
@@ -96,7 +96,7 @@ static BACKEND: Profile = Profile {
 };
 
 static CLIENT: Profile =
-    Profile { says: says::answer, opaque: OpaquePolicy::Carry, marks: chat::CLIENT.marks, ..BACKEND };
+    Profile { support: support::answer, opaque: OpaquePolicy::Carry, marks: chat::CLIENT.marks, ..BACKEND };
 
 /// Detects the chat dialect; members that only Copilot has raise the score.
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {

@@ -1,6 +1,6 @@
 //! Kimi's API: the Chat Completions flavour of Moonshot AI.
 
-mod says;
+mod support;
 
 use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
 use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
@@ -34,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_request(&FLAVOUR)),
             write: Some(WriteSpec {
                 make: |options| chat::write_request(&FLAVOUR, options),
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
@@ -43,7 +43,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_response()),
             write: Some(WriteSpec {
                 make: |options| chat::write_response(&FLAVOUR, options),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -52,7 +52,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_stream()),
             write: Some(WriteSpec {
                 make: |options| chat::write_stream(&FLAVOUR, options),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -64,14 +64,14 @@ pub static DIALECT: Dialect = Dialect {
                     let options = Options { backend: Some(&KIMI_COUNT), ..options.clone() };
                     chat::write_request(&FLAVOUR, &options)
                 },
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
             role: Role::Counted,
             framing: Framing::Whole,
             read: Some(|_| Box::new(CountReader(&COUNT))),
-            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), support: says_of_count }),
         },
         RoleSpec {
             role: Role::Models,
@@ -79,7 +79,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(ModelListReader(&MODELS))),
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -116,7 +116,7 @@ static FLAVOUR: Flavour = Flavour {
 
 static BACKEND: Profile = Profile {
     vendor: &KIMI,
-    says: says::request,
+    support: support::request,
     settings: SETTINGS,
     refusals: Refusals::AsText,
     free_text: FreeText::Wrapped,
@@ -133,7 +133,7 @@ static BACKEND: Profile = Profile {
 };
 
 static CLIENT: Profile = Profile {
-    says: says::answer,
+    support: support::answer,
     opaque: OpaquePolicy::Carry,
     texts: TextForm { head: TEXT_PART, blank: BlankText::Take },
     ..BACKEND

@@ -1,8 +1,8 @@
 //! OpenAI Responses: requests, whole responses, errors and streams. Codex and OpenAI's newer clients use this API.
 
 mod read;
-mod says;
 mod settings;
+mod support;
 mod write;
 
 use super::chat::{CACHE, ERRORS};
@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
                 make: |options| {
                     Box::new(RequestWriter::new(write::request::ResponsesRequest::new(options), options))
                 },
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
@@ -55,7 +55,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::ResponseReader)),
             write: Some(WriteSpec {
                 make: |options| Box::new(AnswerWriter::new(write::answer::WholeResponse::default(), options)),
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -66,7 +66,7 @@ pub static DIALECT: Dialect = Dialect {
                 make: |options| {
                     Box::new(AnswerWriter::new(write::answer::ResponseEvents::default(), options))
                 },
-                says: says::answer,
+                support: support::answer,
             }),
         },
         RoleSpec {
@@ -78,14 +78,14 @@ pub static DIALECT: Dialect = Dialect {
                     let options = Options { backend: Some(&OPENAI_RESPONSES_COUNT), ..options.clone() };
                     Box::new(RequestWriter::new(write::request::ResponsesRequest::new(&options), &options))
                 },
-                says: says::request,
+                support: support::request,
             }),
         },
         RoleSpec {
             role: Role::Counted,
             framing: Framing::Whole,
             read: Some(|_| Box::new(CountReader(&COUNT))),
-            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), says: says_of_count }),
+            write: Some(WriteSpec { make: |_| Box::new(CountWriter::new(&COUNT)), support: says_of_count }),
         },
         // The model list is the chat dialect's, and the chat dialect reads it.
         RoleSpec {
@@ -94,7 +94,7 @@ pub static DIALECT: Dialect = Dialect {
             read: None,
             write: Some(WriteSpec {
                 make: |_| Box::new(ModelListWriter::new(&chat::MODELS)),
-                says: says_of_models,
+                support: says_of_models,
             }),
         },
     ],
@@ -109,7 +109,7 @@ static COUNT: CountWords =
 /// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
     vendor: &OPENAI_RESPONSES,
-    says: says::request,
+    support: support::request,
     settings: settings::SETTINGS,
     cache: &CACHE,
     stops: &STOPS,
@@ -128,7 +128,7 @@ static BACKEND: Profile = Profile {
 };
 
 /// The profile of clients.
-static CLIENT: Profile = Profile { says: says::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
+static CLIENT: Profile = Profile { support: support::answer, opaque: OpaquePolicy::Carry, ..BACKEND };
 
 /// Tools that the vendor itself provides.
 const OWN_TOOLS: &[OwnTool] = &[

@@ -5,7 +5,7 @@ use super::items::{GrammarForm, write_grammar};
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
 use crate::wire::schemas::{write_answer_schema, write_tool_schema};
@@ -205,7 +205,7 @@ pub(super) enum Asker {
 }
 
 /// Opens the request and writes every member before `instructions` and `input`.
-pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, out: &mut Target<'_>) {
+pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, out: &mut WriterOutput<'_>) {
     out.json.object();
     settings::write(request, &BACKEND, takes, out);
     if request.store.is_none() && asker == Asker::Other && takes.takes(Field::StoreAnswer) {
@@ -283,7 +283,7 @@ pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, o
 }
 
 /// Writes `reasoning`: the effort and the form of the summary.
-fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut Target<'_>) {
+fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut WriterOutput<'_>) {
     let shown = reasoning.visibility.as_ref().and_then(|visibility| {
         let own = SUMMARIES.iter().find(|word| visibility.is(word));
         if own.is_none() {
@@ -304,7 +304,7 @@ fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut
 }
 
 /// Writes `text`: the response format and the verbosity.
-fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut Target<'_>) {
+fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut WriterOutput<'_>) {
     let verbosity = request.verbosity.as_ref().filter(|_| takes.takes(Field::Verbosity));
     if verbosity.is_none() {
         out.lose_some(Field::Verbosity, request.verbosity.as_ref(), Reason::Refused);
@@ -336,7 +336,7 @@ fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, o
 
 /// Opens a group of tools. The group's name is its description: groups of other dialects have none, and a client's own
 /// description is not read.
-fn open_group(tool: &Tool<'_>, out: &mut Target<'_>) {
+fn open_group(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
     let Some(namespace) = &tool.namespace else { return };
     out.ledger.note("group of tools described by its name");
     out.json.object().key("type").literal("namespace").key("name").str(namespace);
@@ -348,7 +348,7 @@ fn write_tool(
     asker: Asker,
     takes: &Capabilities,
     tape: &mut TapeBuf,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) {
     // Cache marks of tools have no field in this API; the table lists them as lost.
     #[rustfmt::skip]
@@ -412,7 +412,7 @@ fn write_tool(
 }
 
 /// Books the description members as lost; the vendor's own tools do not have them.
-fn lose_description(tool: &Tool<'_>, out: &mut Target<'_>) {
+fn lose_description(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
     let Tool { description, schema, strict, output_schema, grammar, deferred, .. } = tool;
     out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
     lose_raws(
@@ -430,7 +430,7 @@ fn lose_description(tool: &Tool<'_>, out: &mut Target<'_>) {
     }
 }
 
-fn lose_raws(values: &[(Field, &Option<crate::json::Raw<'_>>)], out: &mut Target<'_>) {
+fn lose_raws(values: &[(Field, &Option<crate::json::Raw<'_>>)], out: &mut WriterOutput<'_>) {
     for (field, value) in values {
         if let Some(value) = value {
             out.lose_raw(*field, value, Reason::NoSlot);
@@ -460,7 +460,7 @@ const HOSTED_CHOICES: [&str; 10] = [
     "apply_patch",
 ];
 
-fn write_named(tool: &Tool<'_>, name: &Str<'_>, out: &mut Target<'_>) {
+fn write_named(tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>) {
     out.json.object().key("type");
     match &tool.vendor_type {
         Some(own_type) if BACKEND.own_type(own_type).is_some() => _ = out.json.str(own_type),

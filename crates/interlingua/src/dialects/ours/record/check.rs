@@ -5,7 +5,7 @@ use super::profile::DraftProfile;
 use super::read_entry::ReadEntry;
 use crate::error::Code;
 use crate::json::is_rfc3339;
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Val, hash_of};
 
 /// Validation state of the outer document, which arrives in two pieces.
@@ -281,7 +281,7 @@ impl Checker {
     }
 
     /// Validates the current piece of the outer document.
-    pub(super) fn outer(&mut self, record: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn outer(&mut self, record: Val<'_>, out: &mut EventSink<'_>) {
         let at = Pointer::Record;
         if record.kind() != Kind::Object {
             return breach(at, "a map", out);
@@ -323,8 +323,8 @@ impl Checker {
     }
 
     /// Validates that the outer document is complete.
-    pub(super) fn finish(&self, out: &mut Events<'_>) {
-        let required = |seen: &[&str], at: Pointer<'_>, names: &[&str], out: &mut Events<'_>| {
+    pub(super) fn finish(&self, out: &mut EventSink<'_>) {
+        let required = |seen: &[&str], at: Pointer<'_>, names: &[&str], out: &mut EventSink<'_>| {
             for name in names.iter().filter(|name| !seen.contains(name)) {
                 breach(at.member(name), "this member", out);
             }
@@ -344,7 +344,13 @@ impl Checker {
 }
 
 /// Records the members of a map that arrives in pieces; no member may be in both pieces.
-fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static str>, out: &mut Events<'_>) {
+fn once(
+    map: Val<'_>,
+    at: Pointer<'_>,
+    known: &[Rule],
+    seen: &mut Vec<&'static str>,
+    out: &mut EventSink<'_>,
+) {
     for &Rule { name, .. } in known.iter().filter(|rule| map.get(rule.name).is_some()) {
         if !seen.contains(&name) {
             seen.push(name);
@@ -355,7 +361,7 @@ fn once(map: Val<'_>, at: Pointer<'_>, known: &[Rule], seen: &mut Vec<&'static s
 }
 
 /// Validates an entry and, recursively, the entry's children.
-pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Events<'_>) {
+pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut EventSink<'_>) {
     if entry.map.kind() != Kind::Object {
         return breach(at, "a map", out);
     }
@@ -393,13 +399,13 @@ pub(super) fn check_entry(entry: &ReadEntry<'_>, at: Pointer<'_>, out: &mut Even
 }
 
 /// Validates a vendor extension.
-fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: DraftProfile, out: &mut Events<'_>) {
+fn extension(ext: Option<Val<'_>>, at: Pointer<'_>, profile: DraftProfile, out: &mut EventSink<'_>) {
     sub(ext, at, if profile == DraftProfile::V3 { EXT } else { EXT_V2 }, profile, out);
 }
 
 impl DraftProfile {
     /// Validates a map against all these rules.
-    fn map(self, map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
+    fn map(self, map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut EventSink<'_>) {
         for wanted in wanted {
             rules(map, at, wanted, out);
         }
@@ -416,7 +422,7 @@ impl DraftProfile {
     }
 }
 
-fn attribution_map(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut Events<'_>) {
+fn attribution_map(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut EventSink<'_>) {
     let range_rules = if profile == DraftProfile::V3 { RANGE } else { RANGE_V2 };
     closed(map, at, ATTRIBUTION, out);
     each(map, at, "files", out, &mut |file, at, out| {
@@ -433,7 +439,7 @@ fn attribution_map(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &m
     });
 }
 
-fn contributor(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut Events<'_>) {
+fn contributor(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut EventSink<'_>) {
     let Some(contributor) = map.get("contributor") else { return };
     let at = at.member("contributor");
     closed(contributor, at, if profile == DraftProfile::V3 { CONTRIBUTOR } else { CONTRIBUTOR_V2 }, out);
@@ -443,17 +449,17 @@ fn contributor(map: Val<'_>, profile: DraftProfile, at: Pointer<'_>, out: &mut E
     }
 }
 
-type Each<'a> = &'a mut dyn FnMut(Val<'_>, Pointer<'_>, &mut Events<'_>);
+type Each<'a> = &'a mut dyn FnMut(Val<'_>, Pointer<'_>, &mut EventSink<'_>);
 
 /// Validates each element of a list.
-fn each(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>, check: Each<'_>) {
+fn each(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut EventSink<'_>, check: Each<'_>) {
     let elements = map.get(list).into_iter().flat_map(|list| list.elements());
     for (number, element) in elements.enumerate() {
         check(element, Pointer::Element(&at.member(list), number), out);
     }
 }
 
-fn each_text(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut Events<'_>) {
+fn each_text(map: Val<'_>, at: Pointer<'_>, list: &str, out: &mut EventSink<'_>) {
     each(map, at, list, out, &mut |element, at, out| {
         if element.kind() != Kind::String {
             breach(at, "text", out);
@@ -467,7 +473,7 @@ fn sub<'t>(
     at: Pointer<'_>,
     wanted: &[Rule],
     profile: DraftProfile,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> Option<Val<'t>> {
     let map = member.filter(|member| member.kind() == Kind::Object)?;
     profile.map(map, at, &[wanted], out);
@@ -475,7 +481,7 @@ fn sub<'t>(
 }
 
 /// Validates a map that allows no other members.
-fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
+fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut EventSink<'_>) {
     if map.kind() != Kind::Object {
         return breach(at, "a map", out);
     }
@@ -484,7 +490,7 @@ fn closed(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) 
 }
 
 /// Validates that every member has a rule.
-fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Events<'_>) {
+fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut EventSink<'_>) {
     for (name, _) in map.members() {
         if !wanted.iter().copied().flatten().any(|rule| name.is(rule.name)) {
             breach(at.member(name.as_escaped()), "no further member", out);
@@ -493,7 +499,7 @@ fn nothing_else(map: Val<'_>, at: Pointer<'_>, wanted: &[&[Rule]], out: &mut Eve
 }
 
 /// Validates the members that have rules.
-fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
+fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut EventSink<'_>) {
     // One bit per rule, set once the member was read.
     let mut seen = 0u32;
     for (name, val) in map.members() {
@@ -519,6 +525,6 @@ fn rules(map: Val<'_>, at: Pointer<'_>, wanted: &[Rule], out: &mut Events<'_>) {
 const ONCE: &str = "this member only once";
 
 #[cold]
-fn breach(at: Pointer<'_>, expected: &str, out: &mut Events<'_>) {
+fn breach(at: Pointer<'_>, expected: &str, out: &mut EventSink<'_>) {
     out.problem(Code::Schema, Some(at.to_string()), &format!("expected {expected}"));
 }

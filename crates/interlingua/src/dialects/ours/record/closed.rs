@@ -9,7 +9,7 @@ use crate::framing::{DocumentFramer, Frame, FrameKind, Framer as _};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Leftover;
 use crate::model::Event;
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Writer, WriterOutput};
 use crate::tape::{Limits, TapeBuf, Val};
 
 pub(super) struct ClosedWriter {
@@ -42,7 +42,11 @@ impl ClosedWriter {
     }
 
     /// Runs `write` on the writer of open records, then closes the completed entries.
-    fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut RecordWriter, &mut Target<'_>)) {
+    fn with(
+        &mut self,
+        out: &mut WriterOutput<'_>,
+        write: impl FnOnce(&mut RecordWriter, &mut WriterOutput<'_>),
+    ) {
         let mut bytes = Vec::new();
         let mut json = self.json.emit(&mut bytes);
         json.begin_push();
@@ -54,15 +58,15 @@ impl ClosedWriter {
 }
 
 impl Writer for ClosedWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.with(out, |open, out| open.event(event, out));
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.with(out, |open, out| open.leftover(leftover, out));
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.with(out, RecordWriter::finish);
         let Pieces { framer, limits, tape, closed } = &mut self.pieces;
         framer.finish(&mut |frame| put(&frame, limits, tape, closed, &mut out.json));

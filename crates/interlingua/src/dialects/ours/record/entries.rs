@@ -12,7 +12,7 @@ use super::session::SessionSummary;
 use super::shape::{EntryShape, KnownShapes, SourceText};
 use super::unreadable;
 use super::usage::{KnownResponses, is_some, shrunk, write_counts};
-use super::waiting::{Waiting, WaitingUnit};
+use super::waiting::{PendingEntries, PendingUnit};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::ours::unreadable_run::UnreadableRun;
 use crate::dialects::{Dialect, Options, Plane};
@@ -23,7 +23,7 @@ use crate::model::{
     Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Tally, Time, ToolCall, ToolResult,
     Turn, Usage,
 };
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 #[derive(Default)]
 pub(super) struct Entries {
@@ -62,7 +62,7 @@ pub(super) struct Entries {
     pub(super) large: bool,
     rebuilder: Option<Rebuilder>,
     pub(super) no_final_newline: bool,
-    waiting: Waiting,
+    waiting: PendingEntries,
     /// Open items whose entry ended early, because unreadable bytes of a log keep their position.
     cut: HashMap<ItemId, NodeKind, BuildHasherDefault<Identity>>,
     /// Unreadable bytes of the source, not yet written.
@@ -110,7 +110,7 @@ impl Entries {
     }
 
     /// Handles the next event.
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::ItemDelta(_) => self.event_of_item(event, out),
             Event::ItemStarted(_) => {
@@ -145,7 +145,7 @@ impl Entries {
     }
 
     /// Handles the unclaimed rest of a frame, or unreadable bytes.
-    pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         match leftover.body {
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
                 let owner = leftover.owner;
@@ -167,7 +167,7 @@ impl Entries {
     }
 
     /// Ends the record's entries.
-    pub(super) fn finish(&mut self, out: &mut Target<'_>) {
+    pub(super) fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.go_on(out);
         self.close_entry(out);
         let unsaid = self
@@ -185,7 +185,7 @@ impl Entries {
     }
 
     /// Writes an event of an item, or queues it.
-    fn event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event_of_item(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         let waits_for = match event {
             // The common case: the event belongs to the innermost item, and the queue is empty.
             _ if self.waiting.is_empty() && event.item() == self.nodes.last().map(|node| node.item) => None,
@@ -201,7 +201,7 @@ impl Entries {
         }
     }
 
-    fn write_event_of_item(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn write_event_of_item(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
@@ -219,16 +219,16 @@ impl Entries {
     }
 
     /// Writes an event that is not an item, after all open items have ended.
-    fn event_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event_apart(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.go_on(out);
         if self.is_open() {
-            self.waiting.wait_apart(WaitingUnit::Apart(Box::new(event.clone().into_owned())));
+            self.waiting.wait_apart(PendingUnit::Apart(Box::new(event.clone().into_owned())));
         } else {
             self.write_apart(event, out);
         }
     }
 
-    fn write_apart(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn write_apart(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::Usage(turn) => self.used(event, turn, out),
             _ => self.happened(event, out),
@@ -236,13 +236,13 @@ impl Entries {
     }
 
     /// Writes the units that wait for the entry to end, in order, until an item is open again.
-    fn go_on(&mut self, out: &mut Target<'_>) {
+    fn go_on(&mut self, out: &mut WriterOutput<'_>) {
         while !self.waiting.is_empty() && !self.is_open() {
             let Some(unit) = self.waiting.next() else { return };
             match unit {
-                WaitingUnit::Item(events) => self.go_on_with(&events, out),
-                WaitingUnit::Apart(event) => self.write_apart(&event, out),
-                WaitingUnit::Unreadable { owner, bytes, why, more } => {
+                PendingUnit::Item(events) => self.go_on_with(&events, out),
+                PendingUnit::Apart(event) => self.write_apart(&event, out),
+                PendingUnit::Unreadable { owner, bytes, why, more } => {
                     self.unparsed(&owner, &bytes, why, more, out);
                 }
             }
@@ -251,14 +251,14 @@ impl Entries {
     }
 
     /// Writes the units that wait for a child of the innermost open item to end.
-    fn go_on_within(&mut self, out: &mut Target<'_>) {
+    fn go_on_within(&mut self, out: &mut WriterOutput<'_>) {
         while !self.waiting.is_empty() && self.is_open() {
-            let Some(WaitingUnit::Item(events)) = self.waiting.next() else { return };
+            let Some(PendingUnit::Item(events)) = self.waiting.next() else { return };
             self.go_on_with(&events, out);
         }
     }
 
-    fn go_on_with(&mut self, events: &[Event<'static>], out: &mut Target<'_>) {
+    fn go_on_with(&mut self, events: &[Event<'static>], out: &mut WriterOutput<'_>) {
         let Some((first, others)) = events.split_first() else { return };
         self.write_event_of_item(first, out);
         for event in others {
@@ -273,7 +273,7 @@ impl Entries {
     }
 
     /// Starts an entry; its first byte follows.
-    fn begin_entry(&mut self, mut entry: Entry, out: &mut Target<'_>) {
+    fn begin_entry(&mut self, mut entry: Entry, out: &mut WriterOutput<'_>) {
         if self.large {
             out.json.forget_tail();
         } else {
@@ -284,7 +284,7 @@ impl Entries {
         self.entry = Some(entry);
     }
 
-    fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+    fn open_entry(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         self.close_entry(out);
         self.begin_entry(Entry::default(), out);
         self.model.clear();
@@ -304,7 +304,7 @@ impl Entries {
 
     /// Compares the entry's lines with the restored lines, and keeps differing lines whole. `closing` holds the
     /// brackets that close the entry.
-    fn check_lines(&mut self, closing: &str, out: &mut Target<'_>) {
+    fn check_lines(&mut self, closing: &str, out: &mut WriterOutput<'_>) {
         if !self.sources.need_check() {
             return;
         }
@@ -315,7 +315,7 @@ impl Entries {
     }
 
     #[cold]
-    fn rebuild(&mut self, closing: &str, out: &mut Target<'_>) {
+    fn rebuild(&mut self, closing: &str, out: &mut WriterOutput<'_>) {
         let Some(rebuilder) = &mut self.rebuilder else { return };
         out.json.bytes(closing.as_bytes());
         let entry = out.json.tail();
@@ -336,7 +336,7 @@ impl Entries {
     }
 
     /// Writes the lines that were held while their item was open.
-    fn flush_held(&mut self, out: &mut Target<'_>) {
+    fn flush_held(&mut self, out: &mut WriterOutput<'_>) {
         let (Some(mut first), Some(entry)) = (self.first_held.take(), &mut self.entry) else { return };
         begin_ext(&self.held_owner, out);
         if entry.large {
@@ -353,7 +353,7 @@ impl Entries {
         self.held.clear();
     }
 
-    fn close_entry(&mut self, out: &mut Target<'_>) {
+    fn close_entry(&mut self, out: &mut WriterOutput<'_>) {
         unreadable::end(&mut self.unreadable, &mut out.json);
         while let Some(node) = self.nodes.last() {
             if !node.later {
@@ -393,7 +393,7 @@ impl Entries {
     }
 
     /// Ends the innermost node. The entry's own object stays open for the members of the entry.
-    fn end_node(&mut self, tail: Option<&ItemTail<'_>>, out: &mut Target<'_>) {
+    fn end_node(&mut self, tail: Option<&ItemTail<'_>>, out: &mut WriterOutput<'_>) {
         let Some(node) = self.nodes.last_mut() else { return };
         node.close(&mut out.json);
         node.end_children(&mut out.json);
@@ -414,14 +414,14 @@ impl Entries {
     }
 
     /// Ends the current later part, if a later part is open.
-    fn end_later(&mut self, out: &mut Target<'_>) {
+    fn end_later(&mut self, out: &mut WriterOutput<'_>) {
         if self.nodes.last().is_some_and(|node| node.later) {
             self.end_node(None, out);
         }
     }
 
     /// The synthetic id for a call without an id, or for its result.
-    fn synthetic_call_id(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) -> Option<Str<'static>> {
+    fn synthetic_call_id(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) -> Option<Str<'static>> {
         match &head.kind {
             ItemKind::ToolCall(ToolCall { call_id: Some(id), .. }) => self.call_ids.named_call(id),
             ItemKind::ToolResult(ToolResult { call_id: Some(id), .. }) => self.call_ids.named_result(id),
@@ -439,7 +439,7 @@ impl Entries {
         None
     }
 
-    fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         if let Some(model) = &head.model {
             self.summary.overview.model(model);
         }
@@ -463,7 +463,7 @@ impl Entries {
         }
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
         if self.nodes.last().is_none_or(|node| node.item != delta.item) {
             self.reopen(delta.item, out);
         }
@@ -482,7 +482,7 @@ impl Entries {
 
     /// Continues an item whose entry ended early, in a new entry.
     #[cold]
-    fn reopen(&mut self, item: ItemId, out: &mut Target<'_>) {
+    fn reopen(&mut self, item: ItemId, out: &mut WriterOutput<'_>) {
         self.close_entry(out);
         let kind = self.cut.remove(&item).unwrap_or(NodeKind::Event);
         self.model.clear();
@@ -492,7 +492,7 @@ impl Entries {
         self.push_node(node);
     }
 
-    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
         if self.nodes.last().is_none_or(|node| node.item != tail.id) {
             // The item's entry ended early, so its tail has no place.
             self.cut.remove(&tail.id);
@@ -504,7 +504,7 @@ impl Entries {
     }
 
     /// Writes an event that is not an item as an entry of its own.
-    fn happened(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn happened(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.close_entry(out);
         self.begin_entry(Entry { apart: true, ..Entry::default() }, out);
         self.shape.happened(event, self.now.is_some());
@@ -538,7 +538,7 @@ impl Entries {
 
     /// Books a line's time as lost if no entry has it. The session's end may equal this time, but a later line may move
     /// the end. An event of a live source may take the time of an earlier event.
-    fn give_up_clock(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn give_up_clock(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         if self.now.is_some() && !self.now_is_said && is_log(owner) {
             out.lose(Field::EventTime, Reason::Merged);
         }
@@ -553,7 +553,7 @@ impl Entries {
 
     /// Writes the usage of a response into the current entry, if that entry is complete and still open; otherwise as an
     /// entry of its own.
-    fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut Target<'_>) {
+    fn used(&mut self, event: &Event<'_>, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
         let Turn { id, model, time, request_id, effort, answer, stop, usage, cost } = turn;
         self.ends_after(time.as_ref());
         if let Some(model) = model {
@@ -603,7 +603,7 @@ impl Entries {
         out.json.end_object();
     }
 
-    fn line(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn line(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         if self.entry.is_none() {
             unreadable::end(&mut self.unreadable, &mut out.json);
             // A line before the first entry that emitted no event.
@@ -680,13 +680,20 @@ impl Entries {
         false
     }
 
-    fn unparsed(&mut self, owner: &str, bytes: &[u8], why: &'static str, more: bool, out: &mut Target<'_>) {
+    fn unparsed(
+        &mut self,
+        owner: &str,
+        bytes: &[u8],
+        why: &'static str,
+        more: bool,
+        out: &mut WriterOutput<'_>,
+    ) {
         // Unreadable lines of a log keep their position. In any other source, an open item is not split for unreadable
         // bytes.
         let in_order = Dialect::named(owner).is_none() || is_log(owner);
         if self.is_open() && !in_order {
             let (owner, bytes) = (owner.to_owned(), bytes.to_owned());
-            return self.waiting.wait_apart(WaitingUnit::Unreadable { owner, bytes, why, more });
+            return self.waiting.wait_apart(PendingUnit::Unreadable { owner, bytes, why, more });
         }
         if !self.unreadable.joins(owner, bytes, why, more) {
             self.close_entry(out);
@@ -699,12 +706,12 @@ fn is_log(owner: &str) -> bool {
     Dialect::named(owner).is_some_and(|dialect| dialect.plane == Plane::Log)
 }
 
-fn begin_ext(owner: &str, out: &mut Target<'_>) {
+fn begin_ext(owner: &str, out: &mut WriterOutput<'_>) {
     out.json.up_to_value(r#""vendor-ext":{"vendor":"#).literal(owner).key("data");
 }
 
 /// Writes the increase of the session's usage, and the cost: the schema accepts only a number.
-fn write_usage(more: Option<&Usage>, turn: &Turn<'_>, out: &mut Target<'_>) {
+fn write_usage(more: Option<&Usage>, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
     if let Some(more) = more {
         write_counts(more, &mut out.json);
     }

@@ -17,9 +17,9 @@ mod profile;
 mod read;
 mod read_entry;
 mod rebuild;
-mod says;
 mod session;
 mod shape;
+mod support;
 mod unreadable;
 mod usage;
 mod waiting;
@@ -27,7 +27,7 @@ mod words;
 mod write;
 
 use profile::DraftProfile;
-pub(super) use says::says;
+pub(super) use support::support;
 
 use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
@@ -53,7 +53,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::RecordReader::new(DraftProfile::V3))),
         write: Some(WriteSpec {
             make: |options| Box::new(write::RecordWriter::new(options, DraftProfile::V3)),
-            says,
+            support,
         }),
     }],
     reads_more: &[],

@@ -23,10 +23,10 @@ use crate::graph;
 use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CacheMark, CallKind, Circumstances, Citation, Event, Field, FileRef, ItemId, ItemKind,
-    ItemTail, Media, MediaSource, Neutral as _, Notice, Of, Opaque, OpaqueKind, Part, Session, Shape,
-    Spelling, Status, Tally, ToolCall, ToolResult,
+    ItemKindTag, ItemTail, Media, MediaSource, Neutral as _, Notice, Opaque, OpaqueKind, Part, Session,
+    Shape, Spelling, Status, Tally, ToolCall, ToolResult,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val};
 
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl RecordReader {
 }
 
 impl Reader for RecordReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         match doc.kind {
             FrameKind::Head | FrameKind::Document => {
                 // A file may hold several records in sequence.
@@ -91,7 +91,7 @@ impl Reader for RecordReader {
         }
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         if self.complete {
             self.checker.finish(out);
         } else if self.entries > 0 || self.started {
@@ -101,7 +101,7 @@ impl Reader for RecordReader {
 }
 
 impl RecordReader {
-    fn session<'t>(&mut self, record: Val<'t>, out: &mut Events<'_>) {
+    fn session<'t>(&mut self, record: Val<'t>, out: &mut EventSink<'_>) {
         out.kept_lines_follow("");
         let Some(session) = record.get("session") else { return };
         // An unknown version is left unclaimed.
@@ -199,7 +199,7 @@ fn provider(meta: Val<'_>) -> Option<Str<'_>> {
 }
 
 /// Reads an entry separately from its record, with the lines it was made from.
-pub(super) fn read_alone(entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+pub(super) fn read_alone(entry: &ReadEntry<'_>, out: &mut EventSink<'_>) {
     Heard { alone: true, ..Heard::default() }.entry(entry, out);
 }
 
@@ -220,7 +220,7 @@ impl Heard {
     }
 
     /// Notes the members after the entries that follow from the entries.
-    fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>, out: &mut Events<'_>) {
+    fn note_what_follows(&mut self, session: Val<'_>, model: Option<&Str<'_>>, out: &mut EventSink<'_>) {
         match session.get("session-end") {
             Some(end) if end.text() == self.overview.last_time => _ = end.note(Field::Structure),
             // No entry has this time: it is the end of a response, or the time the log was written.
@@ -251,7 +251,7 @@ impl Heard {
     }
 
     /// Reads an entry and its children, and hands on the lines it was made from.
-    fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+    fn entry(&mut self, entry: &ReadEntry<'_>, out: &mut EventSink<'_>) {
         let ext = entry.kept();
         let [vendor, data, ..] = ext;
         let vendor = vendor.and_then(|vendor| vendor.str());
@@ -277,7 +277,7 @@ impl Heard {
     }
 
     /// Reads an entry that is not an item. Returns whether the entry was such an event.
-    fn happened(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) -> bool {
+    fn happened(&mut self, entry: &ReadEntry<'_>, out: &mut EventSink<'_>) -> bool {
         let event = read_event(entry, &mut self.tally);
         if event.is_none() && !entry.is_bare() {
             return false;
@@ -306,7 +306,7 @@ impl Heard {
 
     /// Reads an entry of a subagent's record, joined under the call that started the subagent's session. The entry's
     /// lines belong to another file, and changes of the joined session do not apply to this session.
-    fn joined(&mut self, entry: &ReadEntry<'_>, session: &JoinedSession<'_>, out: &mut Events<'_>) {
+    fn joined(&mut self, entry: &ReadEntry<'_>, session: &JoinedSession<'_>, out: &mut EventSink<'_>) {
         let told = entry.data.filter(|data| data.get("content").is_none()).and(entry.event_type);
         match told.word() {
             "session-updated" | "session-ended" | "rewound" | "model" | "request" | "turn-started" => {}
@@ -318,7 +318,7 @@ impl Heard {
     }
 
     /// Emits the usage of the responses that end with this entry.
-    fn used(&mut self, entry: &ReadEntry<'_>, out: &mut Events<'_>) {
+    fn used(&mut self, entry: &ReadEntry<'_>, out: &mut EventSink<'_>) {
         let Some(usage) = entry.usage() else { return };
         // A response without counts, but with a stop reason.
         if usage.counts.members().next().is_none() {
@@ -364,7 +364,7 @@ impl Heard {
         around: Option<(ItemId, &ReadEntry<'_>)>,
         joined: Option<&JoinedSession<'_>>,
         vendor: &str,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some((mut kind, author)) = kind_of(entry) else { return };
         match &mut kind {
@@ -374,7 +374,7 @@ impl Heard {
             ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
         let content = entry.content();
-        let of = Of::item(&kind);
+        let of = ItemKindTag::item(&kind);
         let mut circumstances = Circumstances::read_members(entry.ours, &["time", "model"], Spelling::Kebab);
         if let Some(joined) = joined {
             let said = |name| joined.begin.ours.get(name).and_then(|said| said.str());
@@ -394,7 +394,7 @@ impl Heard {
         head.time = entry.take_time(Field::ItemTime);
         head.model = entry.model.take_text(Field::ItemModel);
         head.shape = match content {
-            Some(list) if of != Of::Call && is_parts(list) => Shape::List,
+            Some(list) if of != ItemKindTag::Call && is_parts(list) => Shape::List,
             _ => Shape::One,
         };
         if let Some(time) = &head.time {
@@ -403,7 +403,7 @@ impl Heard {
         self.model(head.model.as_ref());
         let id = out.start(head);
         let mut next = read_content(content, entry, (id, 0), of, vendor, out);
-        if let Some(files) = entry.files.filter(|_| of == Of::Result) {
+        if let Some(files) = entry.files.filter(|_| of == ItemKindTag::Result) {
             next = read_files(files, (id, next), out);
         }
         let mut subagent = None;
@@ -459,7 +459,7 @@ impl<'t> JoinedSession<'t> {
 }
 
 /// Emits the changed files as parts of `item`, starting with `next`; returns the next number.
-fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<'_>) -> u32 {
+fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut EventSink<'_>) -> u32 {
     let is_file = |file: &Val<'_>| ["path", "action"].iter().all(|name| file.get(name).is_some());
     for file in files.elements().filter(is_file) {
         let told = file.take_u64("part", Field::Structure);
@@ -471,7 +471,7 @@ fn read_files(files: Val<'_>, (item, mut next): (ItemId, u32), out: &mut Events<
 }
 
 /// Hands on the lines that an entry was made from.
-fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut Events<'_>) {
+fn hand_on_lines([name, data, more, space]: [Option<Val<'_>>; 4], vendor: &str, out: &mut EventSink<'_>) {
     if data.is_some() {
         name.take_text(Field::Structure);
     }
@@ -524,10 +524,10 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
         }
         _ => {
             let speaker = entry.event_type.and_then(|kind| SPEAKERS.value(&kind.str()?));
-            let says = entry.content().is_some();
+            let support = entry.content().is_some();
             let notice = entry.ours.take_bool("notice", Field::Structure) == Some(true);
             match (speaker, entry.event_type) {
-                (Some(author), Some(kind)) if says && !notice => {
+                (Some(author), Some(kind)) if support && !notice => {
                     kind.take(Field::ItemAuthor);
                     (ItemKind::Message, author)
                 }
@@ -549,16 +549,16 @@ fn kind_of<'t>(entry: &ReadEntry<'t>) -> Option<(ItemKind<'t>, Author)> {
 fn later_part(
     child: &ReadEntry<'_>,
     (item, part): (ItemId, u32),
-    of: Of,
+    of: ItemKindTag,
     vendor: &str,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> u32 {
     for tag in [child.kind, child.event_type, child.part, child.name.filter(|name| name.is(""))] {
         tag.map(|tag| tag.note(Field::Structure));
     }
     // Only arguments are written as input; a call may have other parts.
     let is_call = child.kind.is_some_and(|kind| kind.is("tool-call"));
-    let of = if of == Of::Call && !is_call { Of::Message } else { of };
+    let of = if of == ItemKindTag::Call && !is_call { ItemKindTag::Message } else { of };
     read_content(child.content(), child, (item, part), of, vendor, out)
 }
 
@@ -582,9 +582,9 @@ fn read_content(
     content: Option<Val<'_>>,
     entry: &ReadEntry<'_>,
     (item, first): (ItemId, u32),
-    of: Of,
+    of: ItemKindTag,
     vendor: &str,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) -> u32 {
     let next = content.map_or(first, |content| read_value(content, entry, (item, first), of, out));
     match opaque(entry, vendor) {
@@ -601,10 +601,10 @@ fn read_value(
     content: Val<'_>,
     entry: &ReadEntry<'_>,
     (item, first): (ItemId, u32),
-    of: Of,
-    out: &mut Events<'_>,
+    of: ItemKindTag,
+    out: &mut EventSink<'_>,
 ) -> u32 {
-    let arguments = of == Of::Call;
+    let arguments = of == ItemKindTag::Call;
     let value = entry.input_form.filter(|form| arguments && form.is("json"));
     if let Some(form) = value {
         form.note(Field::Structure);
@@ -641,7 +641,7 @@ fn read_value(
     first + 1
 }
 
-fn read_part(part: Val<'_>, of: Of) -> Option<Part<'_>> {
+fn read_part(part: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     let kind = part.take_str("type", Field::Structure)?;
     Some(match kind.as_escaped() {
         "text" => Part::Text(part.take_str("text", of.text())?),

@@ -10,7 +10,7 @@ use crate::dialects::{Dialect, Options, Plane, Role, WriteSpec};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody, LineHoles, Reason, write_whole};
 use crate::model::{Event, ItemHead};
-use crate::pipe::{Target, Writer, rehearse};
+use crate::pipe::{Writer, WriterOutput, rehearse};
 use crate::tape::{Limits, TapeBuf};
 
 /// The log writer of a source's dialect, for entries one at a time.
@@ -235,15 +235,15 @@ impl Writer for LineWriter {
         self.inner.kept_lines_follow(owner);
     }
 
-    fn kept_with_next(&mut self, owner: &str, out: &mut Target<'_>) {
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
         self.inner.kept_with_next(owner, out);
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.inner.event(event, out);
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         let is_line = matches!(leftover.body, LeftoverBody::Kept { .. });
         let start = out.json.buffered().len();
         self.inner.leftover(leftover, out);
@@ -252,7 +252,7 @@ impl Writer for LineWriter {
         }
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.inner.finish(out);
     }
 }

@@ -4,7 +4,7 @@ use super::read_entry::ReadEntry;
 use crate::dialects::ours::unreadable_run::{PIECE, UnreadableLines, UnreadableRun};
 use crate::json::{JsonWriter, from_base64};
 use crate::model::Field;
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::Member as _;
 
 /// Starts a run, or writes bytes that cannot be part of a run.
@@ -71,7 +71,7 @@ fn piece_end(bytes: &[u8], most: usize) -> usize {
 }
 
 /// Hands the bytes back to their dialect. Returns whether the entry has bytes.
-pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut Events<'_>) -> bool {
+pub(super) fn give_back(entry: &ReadEntry<'_>, vendor: &str, out: &mut EventSink<'_>) -> bool {
     let Some(data) = entry.data else { return false };
     let more = data.take_bool("more", Field::Structure).unwrap_or(false);
     let is_run = data.take_u64("lines", Field::Structure).is_some();

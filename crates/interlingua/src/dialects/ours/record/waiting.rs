@@ -12,12 +12,12 @@ use crate::model::{Event, ItemId};
 type ById<T> = HashMap<ItemId, T, BuildHasherDefault<Identity>>;
 
 /// The waiting units, and the state of each open item.
-pub(super) struct Waiting {
+pub(super) struct PendingEntries {
     places: ById<Whereabouts>,
     /// The units waiting on each level: first those that wait for the entry, then those that wait for a child of each
     /// open node.
     levels: Vec<VecDeque<u64>>,
-    units: HashMap<u64, WaitingUnit, BuildHasherDefault<Identity>>,
+    units: HashMap<u64, PendingUnit, BuildHasherDefault<Identity>>,
     /// The number of the next unit, in order of arrival.
     next: u64,
 }
@@ -28,11 +28,11 @@ enum Whereabouts {
     /// Being written, on this level: 1 for the entry.
     Open(usize),
     /// Waiting in this unit.
-    Waiting(u64),
+    PendingEntries(u64),
 }
 
 /// Events that are written together.
-pub(super) enum WaitingUnit {
+pub(super) enum PendingUnit {
     /// The start of an item and its events so far, or a piece of an item that has an open child.
     Item(Vec<Event<'static>>),
     /// An event that is an entry of its own.
@@ -50,13 +50,13 @@ pub(super) enum WaitsFor {
     Level(usize),
 }
 
-impl Default for Waiting {
+impl Default for PendingEntries {
     fn default() -> Self {
         Self { places: ById::default(), levels: vec![VecDeque::new()], units: HashMap::default(), next: 0 }
     }
 }
 
-impl Waiting {
+impl PendingEntries {
     /// The number of open items, each nested in the one before.
     pub(super) fn depth(&self) -> usize {
         self.levels.len() - 1
@@ -91,7 +91,7 @@ impl Waiting {
     /// The reason a delta or the end of an item must wait, if any.
     pub(super) fn piece_waits_for(&self, item: ItemId) -> Option<WaitsFor> {
         match *self.places.get(&item)? {
-            Whereabouts::Waiting(unit) => Some(WaitsFor::Its(unit)),
+            Whereabouts::PendingEntries(unit) => Some(WaitsFor::Its(unit)),
             Whereabouts::Open(level) => {
                 let free = level == self.depth() && self.levels.get(level).is_none_or(VecDeque::is_empty);
                 (!free).then_some(WaitsFor::Level(level))
@@ -107,20 +107,20 @@ impl Waiting {
             WaitsFor::Level(level) => (self.next, level),
         };
         if let Event::ItemStarted(head) = &event {
-            self.places.insert(head.id, Whereabouts::Waiting(unit));
+            self.places.insert(head.id, Whereabouts::PendingEntries(unit));
         }
         match self.units.get_mut(&unit) {
-            Some(WaitingUnit::Item(events)) => events.push(event),
-            _ => self.push(level, WaitingUnit::Item(vec![event])),
+            Some(PendingUnit::Item(events)) => events.push(event),
+            _ => self.push(level, PendingUnit::Item(vec![event])),
         }
     }
 
     /// Queues a unit that is an entry of its own.
-    pub(super) fn wait_apart(&mut self, unit: WaitingUnit) {
+    pub(super) fn wait_apart(&mut self, unit: PendingUnit) {
         self.push(0, unit);
     }
 
-    fn push(&mut self, level: usize, unit: WaitingUnit) {
+    fn push(&mut self, level: usize, unit: PendingUnit) {
         self.units.insert(self.next, unit);
         if let Some(level) = self.levels.get_mut(level) {
             level.push_back(self.next);
@@ -129,7 +129,7 @@ impl Waiting {
     }
 
     /// The next unit within the innermost open item; if no item is open, the next entry.
-    pub(super) fn next(&mut self) -> Option<WaitingUnit> {
+    pub(super) fn next(&mut self) -> Option<PendingUnit> {
         let unit = self.levels.last_mut()?.pop_front()?;
         self.units.remove(&unit)
     }

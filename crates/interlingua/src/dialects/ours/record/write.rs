@@ -13,7 +13,7 @@ use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody};
 use crate::model::{Event, ItemKind, Session};
-use crate::pipe::{Target, Writer};
+use crate::pipe::{Writer, WriterOutput};
 
 /// The note in the report for each record after the first.
 pub(super) const FURTHER_RECORD: &str = "another session of the input, which is a record of its own";
@@ -43,7 +43,7 @@ impl RecordWriter {
     }
 
     /// Ends the record if a different session starts.
-    fn separate(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+    fn separate(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
         let again = std::mem::replace(&mut self.started, true);
         if again && !self.entries.summary.is_of(session) {
             out.ledger.note(FURTHER_RECORD);
@@ -54,7 +54,7 @@ impl RecordWriter {
     }
 
     /// Ends the record.
-    fn end(&mut self, out: &mut Target<'_>) {
+    fn end(&mut self, out: &mut WriterOutput<'_>) {
         self.begin(out);
         self.with(out, Entries::finish);
         out.json.forget_tail();
@@ -62,7 +62,7 @@ impl RecordWriter {
     }
 
     /// Writes the head, then the waiting entries.
-    fn begin(&mut self, out: &mut Target<'_>) {
+    fn begin(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
             self.entries.summary.write_head(&mut out.json);
             self.held.move_to(&mut out.json.without_spilling());
@@ -71,7 +71,7 @@ impl RecordWriter {
 
     /// Runs `write` on the output, or on the buffer of entries that wait for the head. An entry's lines are checked
     /// against the entry's text, so the output holds that text, unless the entry is too large.
-    fn with(&mut self, out: &mut Target<'_>, write: impl FnOnce(&mut Entries, &mut Target<'_>)) {
+    fn with(&mut self, out: &mut WriterOutput<'_>, write: impl FnOnce(&mut Entries, &mut WriterOutput<'_>)) {
         if !self.begun {
             return write(&mut self.entries, &mut out.redirected(self.held.hold()));
         }
@@ -87,7 +87,7 @@ impl RecordWriter {
         out.json.pass_on_full();
     }
 
-    fn forget_entry(&mut self, out: &mut Target<'_>) {
+    fn forget_entry(&mut self, out: &mut WriterOutput<'_>) {
         out.json.forget_tail();
         self.entries.forget_text();
     }
@@ -98,7 +98,7 @@ impl RecordWriter {
 }
 
 impl Writer for RecordWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::SessionStarted(session) = event {
             self.separate(session, out);
         }
@@ -117,7 +117,7 @@ impl Writer for RecordWriter {
         self.with(out, |entries, out| entries.event(event, out));
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         let length = match leftover.body {
             LeftoverBody::Frame(tape) => tape.text().len(),
             LeftoverBody::Kept { line, .. } => line.text().len(),
@@ -131,7 +131,7 @@ impl Writer for RecordWriter {
         self.with(out, |entries, out| entries.leftover(leftover, out));
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.end(out);
     }
 }

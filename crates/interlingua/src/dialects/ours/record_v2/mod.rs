@@ -20,7 +20,7 @@ pub static DIALECT: Dialect = Dialect {
         role: Role::Log,
         framing: Framing::Documents(&["session", "entries"]),
         read: Some(|_| record::closed_reader()),
-        write: Some(WriteSpec { make: |options| record::closed_writer(options), says: record::says }),
+        write: Some(WriteSpec { make: |options| record::closed_writer(options), support: record::support }),
     }],
     reads_more: &[],
     sniff,

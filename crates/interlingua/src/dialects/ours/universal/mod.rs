@@ -11,7 +11,7 @@ mod item;
 mod parts;
 mod read;
 mod read_parts;
-mod says;
+mod support;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -36,7 +36,7 @@ pub static DIALECT: Dialect = Dialect {
         read: Some(|_| Box::new(read::UniversalReader::default())),
         write: Some(WriteSpec {
             make: |options| Box::new(write::UniversalWriter::new(options)),
-            says: says::says,
+            support: support::support,
         }),
     }],
     reads_more: &[],

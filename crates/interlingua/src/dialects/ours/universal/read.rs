@@ -10,10 +10,10 @@ use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, i
 use crate::error::Code;
 use crate::json::{Str, from_base64};
 use crate::model::{
-    Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemTail, Neutral, Notice, Of,
-    Part, Session, SessionEnd, Spelling, Status, ToolCall, ToolResult,
+    Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Neutral,
+    Notice, Part, Session, SessionEnd, Spelling, Status, ToolCall, ToolResult,
 };
-use crate::pipe::{Doc, Events, Reader, Remembered};
+use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::Val;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct UniversalReader {
 /// An open item.
 pub(super) struct ReadItem {
     pub(super) id: ItemId,
-    pub(super) of: Of,
+    pub(super) of: ItemKindTag,
     /// The surrounding message that was not shown.
     around: Option<ItemId>,
     /// The members of the item's start, and of the first part of its content.
@@ -50,7 +50,7 @@ struct ClaimedMember {
 }
 
 impl Reader for UniversalReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let event = doc.root;
         let (Some(kind), Some(data)) = (event.get("type").and_then(|kind| kind.str()), event.get("data"))
         else {
@@ -107,7 +107,7 @@ impl Reader for UniversalReader {
 
 impl UniversalReader {
     /// Emits a new time as an event of its own: most events have no field for a time.
-    fn tick(&mut self, event: Val<'_>, out: &mut Events<'_>) {
+    fn tick(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
         let Some(time) = event.get("time").filter(Val::is_time) else { return };
         if time.is(EPOCH) {
             // The placeholder for an unknown time.
@@ -138,7 +138,7 @@ impl UniversalReader {
         }
     }
 
-    fn item(&mut self, event: Val<'_>, data: Val<'_>, done: bool, by_us: bool, out: &mut Events<'_>) {
+    fn item(&mut self, event: Val<'_>, data: Val<'_>, done: bool, by_us: bool, out: &mut EventSink<'_>) {
         let Some(item) = data.get("item") else { return };
         let Some(item_id) = item.get("item_id").and_then(|id| id.str()) else { return };
         let content = item.get("content");
@@ -178,7 +178,7 @@ impl UniversalReader {
     }
 
     /// Reads a status item that stands for an event without a type in the schema.
-    fn status(&mut self, item: Val<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn status(&mut self, item: Val<'_>, content: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let mut parts = content.into_iter().flat_map(|content| content.elements());
         let (Some(label), Some(part)) = (parts.next(), parts.next()) else { return };
         let Some(value) = part.get("json") else { return };
@@ -206,7 +206,7 @@ impl UniversalReader {
         }
     }
 
-    fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn start(&mut self, item: Val<'_>, item_id: &Str<'_>, content: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let first = content.and_then(|content| content.elements().next());
         // Claim the members in source order: a writer that drops a flag searches backwards from the last claim.
         let native = item.get("native_item_id").and_then(|native| native.str());
@@ -218,14 +218,14 @@ impl UniversalReader {
         text(item, "native_item_id", if is_call_id { Field::CallId } else { Field::ItemId });
         let (within, mut parent) = self.parent(item);
         let (of, author) = match item.str_or_empty("kind") {
-            "tool_call" => (Of::Call, Author::Assistant),
-            "tool_result" => (Of::Result, Author::Tool),
-            "message" | "system" => (Of::Message, author_of(item)),
-            _ => (Of::Notice, Author::System),
+            "tool_call" => (ItemKindTag::Call, Author::Assistant),
+            "tool_result" => (ItemKindTag::Result, Author::Tool),
+            "message" | "system" => (ItemKindTag::Message, author_of(item)),
+            _ => (ItemKindTag::Notice, Author::System),
         };
         let label = first.and_then(|first| first.get("label")?.str());
         // Without a label, an unknown kind names the notice.
-        let known = of != Of::Notice || item.str_or_empty("kind") == "status";
+        let known = of != ItemKindTag::Notice || item.str_or_empty("kind") == "status";
         let kind = match (known, &label) {
             (true, _) => text(item, "kind", Field::Structure).filter(|_| false),
             (false, None) => text(item, "kind", Field::NoticeType),
@@ -242,14 +242,14 @@ impl UniversalReader {
         self.remember(item_id, native.as_ref().or(message.as_ref()));
         let beside = item.get("message").filter(|message| message.members().next().is_some());
         let around = (message.is_some() || beside.is_some()).then(|| {
-            let usual = if of == Of::Result { Author::User } else { Author::Assistant };
+            let usual = if of == ItemKindTag::Result { Author::User } else { Author::Assistant };
             let mut head = out.head(ItemKind::Message, usual);
             head.native_id = message;
             // The values of the surrounding message are in the item's `message` member.
             let role = beside.filter(|beside| beside.get("role").is_some());
             if let Some(beside) = role {
                 head.author = author_of(beside);
-                take_role(beside, Of::Message);
+                take_role(beside, ItemKindTag::Message);
                 if head.author == Author::Developer {
                     text(beside, "author", Field::ItemAuthor);
                 }
@@ -290,7 +290,8 @@ impl UniversalReader {
             text(item, "parent_id", Field::Structure);
             return (None, native);
         };
-        if let Some(open) = self.open.get(parent.as_escaped()).filter(|open| open.of == Of::Message) {
+        if let Some(open) = self.open.get(parent.as_escaped()).filter(|open| open.of == ItemKindTag::Message)
+        {
             text(item, "parent_id", Field::Structure);
             return (Some(open.id), native);
         }
@@ -313,7 +314,7 @@ impl UniversalReader {
         }
     }
 
-    fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut Events<'_>) {
+    fn delta(&mut self, data: Val<'_>, by_us: bool, out: &mut EventSink<'_>) {
         let item_id = data.get("item_id").and_then(|id| id.str()).unwrap_or_default();
         let Some(open) = self.open.get_mut(item_id.as_escaped()) else {
             return out.problem(
@@ -362,10 +363,10 @@ fn is_status_of_ours(content: Option<Val<'_>>, done: bool) -> bool {
 }
 
 /// The kind of item; the first content part holds the details.
-fn item_kind<'t>(of: Of, first: Option<Val<'t>>, kind: Option<Str<'t>>) -> ItemKind<'t> {
+fn item_kind<'t>(of: ItemKindTag, first: Option<Val<'t>>, kind: Option<Str<'t>>) -> ItemKind<'t> {
     let part_text = |name, field| first.and_then(|part| text(part, name, field));
     let item_kind = match of {
-        Of::Call => ItemKind::ToolCall(ToolCall {
+        ItemKindTag::Call => ItemKind::ToolCall(ToolCall {
             name: part_text("name", Field::CallName).unwrap_or_default(),
             call_id: part_text("call_id", Field::CallId),
             namespace: part_text("namespace", Field::CallNamespace),
@@ -373,12 +374,14 @@ fn item_kind<'t>(of: Of, first: Option<Val<'t>>, kind: Option<Str<'t>>) -> ItemK
                 .and_then(|part| CallKind::read(part.get("call_kind")?, Field::CallKind, Spelling::Snake))
                 .unwrap_or(CallKind::Function),
         }),
-        Of::Result => ItemKind::ToolResult(ToolResult {
+        ItemKindTag::Result => ItemKind::ToolResult(ToolResult {
             call_id: part_text("call_id", Field::ResultCallId),
             name: part_text("name", Field::ResultName),
         }),
-        Of::Message | Of::Reasoning => ItemKind::Message,
-        Of::Notice => ItemKind::Notice(Notice { event_type: part_text("label", Field::NoticeType).or(kind) }),
+        ItemKindTag::Message | ItemKindTag::Reasoning => ItemKind::Message,
+        ItemKindTag::Notice => {
+            ItemKind::Notice(Notice { event_type: part_text("label", Field::NoticeType).or(kind) })
+        }
     };
     if let Some(first) = first {
         for word in ["tool_call", "tool_result", "status"] {
@@ -405,12 +408,14 @@ fn text<'t>(object: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
 }
 
 /// Takes the role: the author of a message, or structure for any other item.
-fn take_role(object: Val<'_>, of: Of) {
+fn take_role(object: Val<'_>, of: ItemKindTag) {
     let (words, field): (&[&str], Field) = match of {
-        Of::Call => (&["assistant"], Field::Structure),
-        Of::Result => (&["tool"], Field::Structure),
-        Of::Notice => (&["system"], Field::Structure),
-        Of::Message | Of::Reasoning => (&["user", "assistant", "system", "tool"], Field::ItemAuthor),
+        ItemKindTag::Call => (&["assistant"], Field::Structure),
+        ItemKindTag::Result => (&["tool"], Field::Structure),
+        ItemKindTag::Notice => (&["system"], Field::Structure),
+        ItemKindTag::Message | ItemKindTag::Reasoning => {
+            (&["user", "assistant", "system", "tool"], Field::ItemAuthor)
+        }
     };
     if words.contains(&object.str_or_empty("role")) {
         text(object, "role", field);
@@ -456,7 +461,7 @@ pub(super) fn flag(object: Val<'_>, name: &str, field: Field) -> bool {
 
 impl ReadItem {
     /// The reasoning item for this part of the message.
-    pub(super) fn reasoning(&mut self, part: u64, out: &mut Events<'_>) -> ItemId {
+    pub(super) fn reasoning(&mut self, part: u64, out: &mut EventSink<'_>) -> ItemId {
         if let Some(id) = self.reasoning.get(&part) {
             return *id;
         }
@@ -474,7 +479,7 @@ fn complete(
     item: Val<'_>,
     content: Option<Val<'_>>,
     status: Status,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     for known in &open.began {
         repeat(item, &known.name, &open.began);
@@ -529,7 +534,7 @@ fn complete(
     }
 }
 
-fn session_ended(data: Val<'_>, out: &mut Events<'_>) {
+fn session_ended(data: Val<'_>, out: &mut EventSink<'_>) {
     let status = match data.str_or_empty("reason") {
         "completed" => Some(Status::Completed),
         "error" => Some(Status::Failed),
@@ -545,7 +550,7 @@ fn session_ended(data: Val<'_>, out: &mut Events<'_>) {
 }
 
 /// Hands back bytes that were unreadable when the event was made.
-fn unparsed(data: Val<'_>, out: &mut Events<'_>) {
+fn unparsed(data: Val<'_>, out: &mut EventSink<'_>) {
     let damage = [
         Code::InvalidJson,
         Code::Torn,

@@ -4,13 +4,13 @@ use super::note_if;
 use super::read::{ReadItem, flag};
 use crate::json::{Raw, Str};
 use crate::model::{
-    Args, CacheMark, Citation, Field, FileRef, ItemId, Media, MediaSource, Neutral as _, Of, Opaque,
+    Args, CacheMark, Citation, Field, FileRef, ItemId, ItemKindTag, Media, MediaSource, Neutral as _, Opaque,
     OpaqueKind, Part, Spelling,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Limits, TapeBuf, Val};
 
-pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, out: &mut Events<'_>) {
+pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, out: &mut EventSink<'_>) {
     part.note_str("type", Field::Structure);
     let id = open.reasoning(number, out);
     let summary = flag(part, "summary", Field::ReasoningSummary);
@@ -41,7 +41,7 @@ pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, ou
 }
 
 /// Emits the marks of a part.
-pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut Events<'_>) {
+pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut EventSink<'_>) {
     for citation in part.get("citations").into_iter().flat_map(|citations| citations.elements()) {
         if let Some(citation) = Citation::read(citation, Field::Structure, Spelling::Snake) {
             out.delta(item, number, Part::Citation(citation));
@@ -56,7 +56,7 @@ pub(super) fn read_marks(part: Val<'_>, (item, number): (ItemId, u32), out: &mut
 const UNKNOWN: &str = "unknown";
 
 /// Notes a part equal to its deltas; a different text is left unclaimed.
-pub(super) fn repeat_part(of: Of, part: Val<'_>, said: &str) {
+pub(super) fn repeat_part(of: ItemKindTag, part: Val<'_>, said: &str) {
     let refused = flag(part, "refusal", Field::Refusal);
     let texts = [
         ("text", if refused { Field::Refusal } else { of.text() }),
@@ -74,7 +74,7 @@ pub(super) fn repeat_part(of: Of, part: Val<'_>, said: &str) {
 }
 
 /// Reads a part that had no delta.
-pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
+pub(super) fn read_part(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
     let text = |name: &str| part.get(name).and_then(|val| val.str());
     let value = match part.str_or_empty("type") {
         "text" => {
@@ -122,7 +122,7 @@ pub(super) fn read_part(of: Of, part: Val<'_>) -> Option<Part<'_>> {
     Some(value)
 }
 
-fn read_media(of: Of, part: Val<'_>) -> Option<Part<'_>> {
+fn read_media(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
     let field = of.media();
     let source = if let Some(data) = part.take_str("data", field) {
         MediaSource::Base64(data)

@@ -18,10 +18,10 @@ use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
     Args, Arrival, Author, CallKind, Circumstances, Decision, Delta, Event, FailureClass, Field, ItemHead,
-    ItemId, ItemKind, ItemTail, Neutral, Of, Part, Permission, Question, Session, SessionEnd, Spelling,
-    Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn, time,
+    ItemId, ItemKind, ItemKindTag, ItemTail, Neutral, Part, Permission, Question, Session, SessionEnd,
+    Spelling, Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn, time,
 };
-use crate::pipe::{Remembered, Target, Writer};
+use crate::pipe::{Remembered, Writer, WriterOutput};
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about what came before")]
@@ -80,7 +80,7 @@ enum RawState {
     #[default]
     Unsaid,
     /// The first event is written up to its raw line, which is added at the end of the frame.
-    Waiting,
+    PendingEntries,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,13 @@ impl UniversalWriter {
     }
 
     /// Writes one event.
-    fn say(&mut self, made: Made, kind: &str, out: &mut Target<'_>, data: impl FnOnce(&mut JsonWriter<'_>)) {
+    fn say(
+        &mut self,
+        made: Made,
+        kind: &str,
+        out: &mut WriterOutput<'_>,
+        data: impl FnOnce(&mut JsonWriter<'_>),
+    ) {
         if self.session.is_none() {
             self.first(&Session::default(), out);
         }
@@ -120,13 +126,13 @@ impl UniversalWriter {
         &mut self,
         made: Made,
         kind: &str,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
         data: impl FnOnce(&mut JsonWriter<'_>),
     ) {
         self.sequence += 1;
         self.unseen_time = None;
         let session = self.session.as_deref().unwrap_or("unknown");
-        let waiting = self.raw == RawState::Waiting;
+        let waiting = self.raw == RawState::PendingEntries;
         let mut json = if waiting { self.held.hold() } else { out.json.reborrow() };
         let by_us = made == Made::ByUs;
         json.begin_frame("").object();
@@ -142,14 +148,20 @@ impl UniversalWriter {
         data(&mut json);
         json.key("raw");
         if self.include_raw && !by_us && !waiting {
-            self.raw = RawState::Waiting;
+            self.raw = RawState::PendingEntries;
         } else {
             json.null().end_object().end_frame("\n");
         }
     }
 
     /// Writes a status item made by the writer: a label and a value.
-    fn status(&mut self, made: Made, label: &str, out: &mut Target<'_>, value: impl Fn(&mut JsonWriter<'_>)) {
+    fn status(
+        &mut self,
+        made: Made,
+        label: &str,
+        out: &mut WriterOutput<'_>,
+        value: impl Fn(&mut JsonWriter<'_>),
+    ) {
         self.items += 1;
         let number = self.items;
         for (kind, status) in [("item.started", "in_progress"), ("item.completed", "completed")] {
@@ -169,7 +181,7 @@ impl UniversalWriter {
     }
 
     /// Writes a status item that holds a value of the model.
-    fn status_of<'t>(&mut self, label: &str, value: &impl Neutral<'t>, out: &mut Target<'_>) {
+    fn status_of<'t>(&mut self, label: &str, value: &impl Neutral<'t>, out: &mut WriterOutput<'_>) {
         self.status(Made::ByAgent, label, out, |json| value.write(Spelling::Snake, json));
     }
 
@@ -180,7 +192,7 @@ impl UniversalWriter {
     }
 
     /// Sets a time that has no event of its own: only the envelope of the next event can show it.
-    fn tick_alone(&mut self, field: Field, time: &Time<'_>, out: &mut Target<'_>) {
+    fn tick_alone(&mut self, field: Field, time: &Time<'_>, out: &mut WriterOutput<'_>) {
         if time.as_str() == self.said_time {
             return;
         }
@@ -226,7 +238,7 @@ impl UniversalWriter {
         }
     }
 
-    fn started(&mut self, head: &ItemHead<'_>, out: &mut Target<'_>) {
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         let ItemHead { id, kind, author, within, native_id, parent, parent_call, time, .. } = head;
         if let Some(time) = time {
             self.tick(time);
@@ -248,7 +260,7 @@ impl UniversalWriter {
                 // A part of a message has no id and no parent of its own, and has the message's circumstances.
                 let same = open.circumstances == message.circumstances;
                 let lost = if same { head.clone().with(Circumstances::default()) } else { head.clone() };
-                out.lose_event(Of::Reasoning, &Event::ItemStarted(lost), Reason::NoSlot);
+                out.lose_event(ItemKindTag::Reasoning, &Event::ItemStarted(lost), Reason::NoSlot);
             } else {
                 message.holds_items = true;
                 match message.shown {
@@ -282,7 +294,7 @@ impl UniversalWriter {
     }
 
     /// Adds a call for a result without a call, so that a call precedes every result.
-    fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut Target<'_>) {
+    fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut WriterOutput<'_>) {
         if self.find(call_id).is_some() {
             return;
         }
@@ -298,12 +310,12 @@ impl UniversalWriter {
         self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
     }
 
-    fn show(&mut self, open: &mut ShownItem, out: &mut Target<'_>) {
+    fn show(&mut self, open: &mut ShownItem, out: &mut WriterOutput<'_>) {
         self.show_as(open, Made::ByAgent, out);
     }
 
     /// Assigns the item's number and writes its start.
-    fn show_as(&mut self, open: &mut ShownItem, made: Made, out: &mut Target<'_>) {
+    fn show_as(&mut self, open: &mut ShownItem, made: Made, out: &mut WriterOutput<'_>) {
         self.items += 1;
         open.shown = Some(self.items);
         let message = open.around.as_ref().and_then(|around| around.native.as_deref());
@@ -312,7 +324,7 @@ impl UniversalWriter {
         self.say(made, "item.started", out, |json| open.write(None, json));
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
         let Delta { item, part, value, arrival } = delta;
         // Reasoning is a part of its message.
         let host = self.open.get(item).and_then(|open| open.host).filter(|host| self.open.contains_key(host));
@@ -357,7 +369,7 @@ impl UniversalWriter {
         self.open.insert(shown_in, open);
     }
 
-    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut Target<'_>) {
+    fn completed(&mut self, tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
         let Some(mut open) = self.open.remove(&tail.id) else { return };
         let unseen = open.shown.is_none() && open.holds_items && open.content.pieces.is_empty();
         if unseen && tail.status != Status::Completed {
@@ -374,7 +386,7 @@ impl UniversalWriter {
         self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
     }
 
-    fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut Target<'_>) {
+    fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut WriterOutput<'_>) {
         if self.turn.is_some() {
             self.turn_ended(&broken_off(), Made::ByUs, out);
         }
@@ -388,7 +400,7 @@ impl UniversalWriter {
         self.turn = Some(id);
     }
 
-    fn turn_ended(&mut self, turn: &Turn<'_>, made: Made, out: &mut Target<'_>) {
+    fn turn_ended(&mut self, turn: &Turn<'_>, made: Made, out: &mut WriterOutput<'_>) {
         if self.turn.is_none() {
             self.turn_started(&Turn { id: turn.id.clone(), ..Turn::default() }, Made::ByUs, out);
         }
@@ -401,7 +413,7 @@ impl UniversalWriter {
     }
 
     /// Resolves all open requests at the end of the session.
-    fn settle(&mut self, out: &mut Target<'_>) {
+    fn settle(&mut self, out: &mut WriterOutput<'_>) {
         self.pending_numbers.clear();
         for (_, UnansweredRequest { permission, id, action }) in std::mem::take(&mut self.pending) {
             if permission {
@@ -429,7 +441,7 @@ impl UniversalWriter {
         self.pending.insert(number, request);
     }
 
-    fn used(&mut self, turn: &Turn<'_>, out: &mut Target<'_>) {
+    fn used(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
         let timeless = Turn { time: None, ..turn.clone() };
         // Each line of a response repeats its usage.
         let is_news = timeless != Turn::default() && self.usage.as_ref() != Some(&timeless);
@@ -463,13 +475,13 @@ impl UniversalWriter {
         }
     }
 
-    fn tell(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn tell(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.end_unreadable(out);
         self.watch_failure(event, out.ledger.frame_number());
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::SessionEnded(_) if self.ended.is_some() => {
-                out.lose_event(Of::Message, event, Reason::Merged);
+                out.lose_event(ItemKindTag::Message, event, Reason::Merged);
             }
             Event::SessionEnded(SessionEnd { status, message }) => {
                 let message = message.as_ref().map(|message| message.as_escaped().to_owned());
@@ -497,7 +509,7 @@ impl UniversalWriter {
                     let say = |json: &mut JsonWriter<'_>| put_permission(permission, json);
                     self.say(Made::ByAgent, "permission.resolved", out, say);
                 } else {
-                    out.lose_event(Of::Message, event, Reason::NoSlot);
+                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
                 }
             }
             Event::QuestionRequested(question) => {
@@ -510,7 +522,7 @@ impl UniversalWriter {
                     let say = |json: &mut JsonWriter<'_>| put_question(question, false, json);
                     self.say(Made::ByAgent, "question.resolved", out, say);
                 } else {
-                    out.lose_event(Of::Message, event, Reason::NoSlot);
+                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
                 }
             }
             Event::Error(failure) => {
@@ -523,7 +535,7 @@ impl UniversalWriter {
     }
 
     /// Queues the end of a frame before the first event. Returns the leftover if the wait is over.
-    fn wait<'t>(&mut self, leftover: Leftover<'t>, out: &mut Target<'_>) -> Option<Leftover<'t>> {
+    fn wait<'t>(&mut self, leftover: Leftover<'t>, out: &mut WriterOutput<'_>) -> Option<Leftover<'t>> {
         let Some(beginning) = &mut self.beginning else { return Some(leftover) };
         let input = match leftover.body {
             LeftoverBody::Frame(_) if leftover.owner == super::DIALECT.name => {
@@ -568,7 +580,7 @@ impl UniversalWriter {
 }
 
 impl Writer for UniversalWriter {
-    fn event(&mut self, event: &Event<'_>, out: &mut Target<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match &mut self.beginning {
             None => self.tell(event, out),
             Some(beginning) => {
@@ -579,7 +591,7 @@ impl Writer for UniversalWriter {
         }
     }
 
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut Target<'_>) {
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         let Some(leftover) = self.wait(leftover, out) else { return };
         if matches!(leftover.body, LeftoverBody::Unparsed { more: true, .. } | LeftoverBody::Kept { .. }) {
             self.begin_now(out);
@@ -608,7 +620,7 @@ impl Writer for UniversalWriter {
             LeftoverBody::Kept { line, .. }
                 if self.include_raw
                     && leftover.owner == super::DIALECT.name
-                    && (self.raw == RawState::Waiting || self.early_raw.is_none()) =>
+                    && (self.raw == RawState::PendingEntries || self.early_raw.is_none()) =>
             {
                 self.release(Some(line.text()), out);
                 leftover.mark_kept(out.ledger);
@@ -632,7 +644,7 @@ impl Writer for UniversalWriter {
         }
     }
 
-    fn finish(&mut self, out: &mut Target<'_>) {
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.begin_now(out);
         self.end_unreadable(out);
         self.settle(out);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::message::Holder;
 use crate::json::Str;
 use crate::model::{Args, CallKind, Field, ItemId, ItemKind, ItemTail, Part, Status, ToolCall};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member, Val};
 use crate::wire::is_blank;
 
@@ -57,7 +57,13 @@ impl CallReader {
     }
 
     /// Reads the entry of `tool_calls` at index `place` of its list. Returns `false` if the entry is not a call.
-    pub(super) fn entry(&mut self, entry: Val<'_>, place: u64, holder: Holder, out: &mut Events<'_>) -> bool {
+    pub(super) fn entry(
+        &mut self,
+        entry: Val<'_>,
+        place: u64,
+        holder: Holder,
+        out: &mut EventSink<'_>,
+    ) -> bool {
         let (mut index, mut id, mut function, mut custom, mut tag) = (None, None, None, None, None);
         for (name, value) in entry.members() {
             match name.as_escaped() {
@@ -101,7 +107,7 @@ impl CallReader {
     }
 
     /// Reads the single call of the 2023 API, which has no id. Returns `false` if the value is not a call.
-    pub(super) fn lone(&mut self, inner: Val<'_>, holder: Holder, out: &mut Events<'_>) -> bool {
+    pub(super) fn lone(&mut self, inner: Val<'_>, holder: Holder, out: &mut EventSink<'_>) -> bool {
         self.call_or_fragment(Fragment::default(), CallKind::Function, Some(inner), holder, out)
     }
 
@@ -112,7 +118,7 @@ impl CallReader {
         kind: CallKind,
         inner: Option<Val<'t>>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> bool {
         for (member, value) in inner.into_iter().flat_map(|inner| inner.members()) {
             match member.as_escaped() {
@@ -143,7 +149,13 @@ impl CallReader {
         true
     }
 
-    fn whole_call(&mut self, fragment: Fragment<'_>, kind: CallKind, holder: Holder, out: &mut Events<'_>) {
+    fn whole_call(
+        &mut self,
+        fragment: Fragment<'_>,
+        kind: CallKind,
+        holder: Holder,
+        out: &mut EventSink<'_>,
+    ) {
         self.end(Status::Completed, holder, out);
         let call_id = fragment.id.take_text(Field::CallId);
         let name = fragment.name.take_text(Field::CallName).unwrap_or_default();
@@ -156,7 +168,7 @@ impl CallReader {
     }
 
     /// Adds a fragment to the call at index `at`.
-    fn fragment(&mut self, at: usize, fragment: Fragment<'_>, holder: Holder, out: &mut Events<'_>) {
+    fn fragment(&mut self, at: usize, fragment: Fragment<'_>, holder: Holder, out: &mut EventSink<'_>) {
         let Fragment { index, id, name, arguments, .. } = fragment;
         let Some(call) = self.calls.get_mut(at) else { return };
         if let Some(index) = index {
@@ -221,7 +233,7 @@ impl CallReader {
     }
 
     /// Starts the calls that are ready. Other content follows, so their names are complete.
-    pub(super) fn interrupt(&mut self, holder: Holder, out: &mut Events<'_>) {
+    pub(super) fn interrupt(&mut self, holder: Holder, out: &mut EventSink<'_>) {
         self.ready.sort_unstable();
         for at in self.ready.drain(..) {
             if let Some(call) = self.calls.get_mut(at) {
@@ -231,7 +243,7 @@ impl CallReader {
     }
 
     /// Handles the end of a truncated source: emits the calls that waited for their id or name.
-    pub(super) fn cut_off(&mut self, holder: Holder, out: &mut Events<'_>) {
+    pub(super) fn cut_off(&mut self, holder: Holder, out: &mut EventSink<'_>) {
         for call in &mut self.calls {
             if !call.is_placeholder() {
                 call.start(holder, out);
@@ -240,7 +252,7 @@ impl CallReader {
     }
 
     /// Completes all calls; `last` is the status of the last call.
-    pub(super) fn end(&mut self, last: Status, holder: Holder, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, last: Status, holder: Holder, out: &mut EventSink<'_>) {
         if let Some(call) = self.last.take() {
             out.end(ItemTail::new(call, last));
         }
@@ -313,7 +325,7 @@ impl Call {
     }
 
     /// Starts the item of the call, unless it has started.
-    fn start(&mut self, holder: Holder, out: &mut Events<'_>) -> ItemId {
+    fn start(&mut self, holder: Holder, out: &mut EventSink<'_>) -> ItemId {
         if let Some(item) = self.item {
             return item;
         }
@@ -334,7 +346,7 @@ impl Call {
     }
 }
 
-fn start_call(call: ToolCall<'_>, holder: Holder, out: &mut Events<'_>) -> ItemId {
+fn start_call(call: ToolCall<'_>, holder: Holder, out: &mut EventSink<'_>) -> ItemId {
     let head = holder.head(ItemKind::ToolCall(call), out);
     out.start(head)
 }

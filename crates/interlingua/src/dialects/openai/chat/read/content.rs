@@ -2,8 +2,8 @@
 
 use super::super::{CACHE, CACHE_CONTROL, COPILOT_CONTROL};
 use crate::json::Str;
-use crate::model::{Field, Media, MediaSource, Of, Part, Shape};
-use crate::pipe::Events;
+use crate::model::{Field, ItemKindTag, Media, MediaSource, Part, Shape};
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::{CacheWords, PART_MARK};
@@ -29,7 +29,7 @@ pub(super) const MARKS: [&CacheWords; 3] = [&CACHE, &CACHE_CONTROL, &COPILOT_CON
 const MARK_NAMES: WantedNames<3> = WantedNames::new([MARKS[0].name, MARKS[1].name, MARKS[2].name]);
 
 /// Callback for the parts of an item: the part number and the part.
-pub(super) type SayPart<'s> = dyn FnMut(u32, Part<'_>, &mut Events<'_>) + 's;
+pub(super) type SayPart<'s> = dyn FnMut(u32, Part<'_>, &mut EventSink<'_>) + 's;
 
 /// A part of a content list, or content that is a single value.
 #[derive(Clone, Copy)]
@@ -47,7 +47,12 @@ pub(super) fn parts_of(content: Val<'_>) -> impl Iterator<Item = ChatPart<'_>> {
 }
 
 /// Reads the content of an item of kind `of`. Unknown parts stay unclaimed.
-pub(super) fn read_content(content: Val<'_>, of: Of, out: &mut Events<'_>, each: &mut SayPart<'_>) {
+pub(super) fn read_content(
+    content: Val<'_>,
+    of: ItemKindTag,
+    out: &mut EventSink<'_>,
+    each: &mut SayPart<'_>,
+) {
     if let Some(text) = content.take_text(of.text()) {
         return each(0, Part::Text(text), out);
     }
@@ -67,7 +72,7 @@ impl<'t> ChatPart<'t> {
     }
 
     /// Reads a part of a known type.
-    pub(super) fn read(self, number: u32, of: Of, out: &mut Events<'_>, each: &mut SayPart<'_>) {
+    pub(super) fn read(self, number: u32, of: ItemKindTag, out: &mut EventSink<'_>, each: &mut SayPart<'_>) {
         let Self { val: part, alone } = self;
         if let Some(text) = part.take_text(of.text()) {
             return each(number, Part::Text(text), out);
@@ -112,7 +117,7 @@ impl<'t> ChatPart<'t> {
     }
 
     /// Emits a document whose name is beside its URL.
-    fn named(self, number: u32, value: Part<'t>, out: &mut Events<'_>, each: &mut SayPart<'_>) {
+    fn named(self, number: u32, value: Part<'t>, out: &mut EventSink<'_>, each: &mut SayPart<'_>) {
         if let Part::Media(media) = value {
             let name = self.val.take_str("document_name", Field::MediaName);
             each(number, Part::Media(Media { name, ..media }), out);
@@ -121,7 +126,7 @@ impl<'t> ChatPart<'t> {
     }
 
     /// Emits the cache mark of the part.
-    fn mark(self, number: u32, out: &mut Events<'_>, each: &mut SayPart<'_>) {
+    fn mark(self, number: u32, out: &mut EventSink<'_>, each: &mut SayPart<'_>) {
         for (words, mark) in MARKS.iter().zip(self.val.find(&MARK_NAMES)) {
             if let Some(mark) = mark.and_then(|mark| words.read(mark, PART_MARK)) {
                 return each(number, Part::Cache(mark), out);
@@ -131,7 +136,7 @@ impl<'t> ChatPart<'t> {
 }
 
 /// Reads a picture. Some clients write the URL directly instead of an object.
-fn picture(image: Val<'_>, of: Of) -> Option<Part<'_>> {
+fn picture(image: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     let url = image.get("url").unwrap_or(image);
     let mut media = data_url(url).or_else(|| Some(Media::new(None, source(url)?)))?;
     url.take(of.media());
@@ -140,7 +145,7 @@ fn picture(image: Val<'_>, of: Of) -> Option<Part<'_>> {
 }
 
 /// Reads a document or film at a URL. `usual` is the media type for URLs with an unknown extension.
-fn at_address<'t>(val: Val<'t>, usual: &'static str, of: Of) -> Option<Part<'t>> {
+fn at_address<'t>(val: Val<'t>, usual: &'static str, of: ItemKindTag) -> Option<Part<'t>> {
     let url = val.get("url").unwrap_or(val);
     let media = if let Some(media) = data_url(url) {
         media
@@ -174,7 +179,7 @@ fn source(url: Val<'_>) -> Option<MediaSource<'_>> {
     Some(if held { MediaSource::File(text) } else { MediaSource::Url(text) })
 }
 
-fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
+fn sound(audio: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     let format = audio.get("format")?;
     let media_type = match format.str()?.as_escaped() {
         "wav" => Str::escaped("audio/wav"),
@@ -186,7 +191,7 @@ fn sound(audio: Val<'_>, of: Of) -> Option<Part<'_>> {
     Some(Part::Media(Media::new(Some(media_type), source)))
 }
 
-fn file(file: Val<'_>, of: Of) -> Option<Part<'_>> {
+fn file(file: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     let mut media = if let Some(data) = file.get("file_data") {
         data_url(data).inspect(|_| _ = data.take(of.media()))?
     } else {

@@ -10,21 +10,21 @@ use crate::wire::note_tag;
 pub(super) fn failure_of<'t>(root: Val<'t>, is_named_error: bool) -> Option<Failure<'t>> {
     // Google's servers wrap the object in a list.
     let root = root.elements().next().unwrap_or(root);
-    let says = |name| root.get(name).filter(|value: &Val<'_>| !value.is_null());
-    if let Some(error) = says("error").filter(|error| *error.text() != *"\"\"") {
+    let support = |name| root.get(name).filter(|value: &Val<'_>| !value.is_null());
+    if let Some(error) = support("error").filter(|error| *error.text() != *"\"\"") {
         return Some(beside(root, read(error)));
     }
-    if says("choices").is_some() {
+    if support("choices").is_some() {
         return None;
     }
     let first = |list: Val<'t>| list.elements().next().unwrap_or(list);
-    if let Some(error) = says("errors").map(first) {
+    if let Some(error) = support("errors").map(first) {
         return Some(beside(root, read(error)));
     }
-    if let Some(detail) = says("detail").map(first) {
+    if let Some(detail) = support("detail").map(first) {
         return Some(beside(root, read(detail)));
     }
-    let is_error = is_named_error || says("object").is_some_and(|object| object.is("error"));
+    let is_error = is_named_error || support("object").is_some_and(|object| object.is("error"));
     if is_error || root.has_str("message") {
         note_tag(root, "object", &["error"]);
         return Some(read(root));

@@ -1,13 +1,15 @@
 //! Reads one message; `message` and `delta` share the same code.
 
-use super::super::places::{PackedState, ThoughtPlace, byte_of, characters, unpack};
+use super::super::positions::{PackedState, ThoughtPlace, byte_of, characters, unpack};
 use super::calls::{CallReader, is_placeholder};
 use super::content::parts_of;
 use super::thoughts::{ThoughtReader, claim_list};
 use crate::json::Str;
 use crate::ledger::{TextKey, text_key};
-use crate::model::{Author, Citation, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, Shape, Status};
-use crate::pipe::Events;
+use crate::model::{
+    Author, Citation, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Opaque, Part, Shape, Status,
+};
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{is_blank, note_blanks};
@@ -39,14 +41,14 @@ pub(super) struct Holder {
 impl Holder {
     /// The head of an item within the message.
     #[inline]
-    pub(super) fn head<'a>(self, kind: ItemKind<'a>, out: &mut Events<'_>) -> ItemHead<'a> {
+    pub(super) fn head<'a>(self, kind: ItemKind<'a>, out: &mut EventSink<'_>) -> ItemHead<'a> {
         let head = out.head(kind, Author::Assistant);
         ItemHead { within: Some(self.message), answer: self.answer, ..head }
     }
 
     /// Emits a part of a whole message, or a piece of a part of a stream.
     #[inline]
-    pub(super) fn grow(self, item: ItemId, part: u32, value: Part<'_>, out: &mut Events<'_>) {
+    pub(super) fn grow(self, item: ItemId, part: u32, value: Part<'_>, out: &mut EventSink<'_>) {
         if self.whole {
             out.delta(item, part, value);
         } else {
@@ -154,14 +156,14 @@ impl MessageReader {
     }
 
     /// Starts the assistant's message, unless it has started.
-    pub(super) fn begin(&mut self, out: &mut Events<'_>) {
+    pub(super) fn begin(&mut self, out: &mut EventSink<'_>) {
         if self.message.is_none() {
             self.begin_with(Author::Assistant, Shape::One, out);
         }
     }
 
     /// Starts a message.
-    pub(super) fn begin_with(&mut self, author: Author, shape: Shape, out: &mut Events<'_>) -> ItemId {
+    pub(super) fn begin_with(&mut self, author: Author, shape: Shape, out: &mut EventSink<'_>) -> ItemId {
         let head = out.head(ItemKind::Message, author);
         let id = out.start(ItemHead { answer: self.answer, shape, ..head });
         self.message = Some(id);
@@ -182,7 +184,7 @@ impl MessageReader {
         &mut self,
         delta: Option<Val<'_>>,
         message: Option<Val<'_>>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let (said, beside) = match (delta, message) {
             (Some(delta), Some(message)) => {
@@ -207,7 +209,7 @@ impl MessageReader {
 
     /// Reads a `message` or a `delta`: one pass finds the members, then reasoning, content and calls are read in this
     /// order.
-    pub(super) fn read(&mut self, delta: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn read(&mut self, delta: Val<'_>, out: &mut EventSink<'_>) {
         let Some(holder) = self.holder() else { return };
         let (mut shown, mut also_shown, mut entries, mut content, mut refusal) =
             (None, None, None, None, None);
@@ -296,7 +298,11 @@ impl MessageReader {
         self.waiting(&mut waiting, None, out);
     }
 
-    fn call(&mut self, read: impl FnOnce(&mut CallReader, &mut Events<'_>) -> bool, out: &mut Events<'_>) {
+    fn call(
+        &mut self,
+        read: impl FnOnce(&mut CallReader, &mut EventSink<'_>) -> bool,
+        out: &mut EventSink<'_>,
+    ) {
         self.thoughts.end(out);
         self.facts.calls |= read(&mut self.calls, out);
     }
@@ -307,7 +313,7 @@ impl MessageReader {
         &mut self,
         waiting: &mut WaitingThoughts<'_>,
         before: Option<ThoughtPlace>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         // Fast path: few messages have waiting thoughts.
         if waiting.0.is_some() {
@@ -320,7 +326,7 @@ impl MessageReader {
         &mut self,
         waiting: &mut WaitingThoughts<'_>,
         before: Option<ThoughtPlace>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some(holder) = self.holder() else { return };
         while let Some(place) = waiting.next_place() {
@@ -351,7 +357,7 @@ impl MessageReader {
         content: Val<'_>,
         waiting: &mut WaitingThoughts<'_>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         self.calls.interrupt(holder, out);
         // A thought inside a text splits the text into two parts.
@@ -366,10 +372,10 @@ impl MessageReader {
                 }
                 continue;
             }
-            let mut say = |part: u32, value: Part<'_>, out: &mut Events<'_>| {
+            let mut say = |part: u32, value: Part<'_>, out: &mut EventSink<'_>| {
                 self.say(part, value, &mut more_parts, waiting, holder, out);
             };
-            part.read(number as u32, Of::Message, out, &mut say);
+            part.read(number as u32, ItemKindTag::Message, out, &mut say);
         }
     }
 
@@ -381,7 +387,7 @@ impl MessageReader {
         more_parts: &mut u32,
         waiting: &mut WaitingThoughts<'_>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         self.thoughts.end(out);
         let Part::Text(text) = &value else {
@@ -414,7 +420,7 @@ impl MessageReader {
     }
 
     /// Reads the second of `delta` and `message`, whose text may continue the first.
-    fn read_beside(&mut self, beside: Val<'_>, out: &mut Events<'_>) {
+    fn read_beside(&mut self, beside: Val<'_>, out: &mut EventSink<'_>) {
         let Some(holder) = self.holder() else { return };
         note_blanks(beside);
         crate::wire::note_tag(beside, "role", &["assistant"]);
@@ -438,7 +444,7 @@ impl MessageReader {
     }
 
     /// Handles the end of a truncated source: emits the calls that waited for their id or name.
-    pub(super) fn cut_off(&mut self, out: &mut Events<'_>) {
+    pub(super) fn cut_off(&mut self, out: &mut EventSink<'_>) {
         let Some(holder) = self.holder() else { return };
         self.thoughts.end(out);
         self.calls.cut_off(holder, out);
@@ -450,7 +456,7 @@ impl MessageReader {
     }
 
     /// Completes the message and its items; `last` is the status of the last call.
-    pub(super) fn end(&mut self, last: Status, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, last: Status, out: &mut EventSink<'_>) {
         self.thoughts.end(out);
         let Some(holder) = self.holder() else { return };
         self.calls.end(last, holder, out);
@@ -471,8 +477,8 @@ fn is_silent(said: Val<'_>) -> bool {
         "reasoning_text",
         "reasoning_details",
     ];
-    let says = |value: Val<'_>| !is_blank(value) && !value.is("") && !is_placeholder(value);
-    !SPOKEN.iter().any(|name| said.get(name).is_some_and(says))
+    let support = |value: Val<'_>| !is_blank(value) && !value.is("") && !is_placeholder(value);
+    !SPOKEN.iter().any(|name| said.get(name).is_some_and(support))
 }
 
 /// Reads an entry of `annotations` as a citation.

@@ -2,11 +2,11 @@
 
 mod calls;
 mod content;
-mod counts;
 mod failures;
 mod message;
 pub(super) mod request;
 mod thoughts;
+mod usage;
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::error::Code;
 use crate::framing::FrameKind;
 use crate::json::{Raw, same};
 use crate::model::{Event, Field, Status, Stop, StopClass, Turn};
-use crate::pipe::{Doc, Events, ReadPlace, Reader};
+use crate::pipe::{Doc, EventSink, ReadPlace, Reader};
 use crate::tape::{Claim, Kind, Val, WantedNames};
 use crate::wire::answer::{AnswerNumbers, CountsSoFar, tell_before_failure};
 use crate::wire::note_blanks;
-use counts::read_usage;
 use failures::failure_of;
 use message::MessageReader;
+use usage::read_usage;
 
 pub(super) struct CompletionReader;
 
 impl Reader for CompletionReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let first = ChoiceReader { message: MessageReader::whole(), ..ChoiceReader::default() };
         let numbers = Some(AnswerNumbers::default());
         let mut stream = ChunkReader { first, numbers, ..ChunkReader::default() };
@@ -36,7 +36,7 @@ impl Reader for CompletionReader {
         stream.end(out);
     }
 
-    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, out: &mut EventSink<'_>) -> bool {
         let failure = failures::of_text(text);
         if let Some(failure) = &failure {
             out.note("a body that is no JSON taken for the message of a failure");
@@ -60,11 +60,11 @@ pub(super) struct ChunkReader {
 }
 
 impl Reader for ChunkReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         self.chunk(doc, out);
     }
 
-    fn sentinel(&mut self, text: &str, out: &mut Events<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, out: &mut EventSink<'_>) -> bool {
         if text.trim() == "[DONE]" {
             // Incomplete call arguments before `[DONE]` mean that the stream was truncated.
             if self.first.stop.is_some() || !self.first.message.breaks_off() {
@@ -80,7 +80,7 @@ impl Reader for ChunkReader {
         failure.is_some()
     }
 
-    fn finish(&mut self, out: &mut Events<'_>) {
+    fn finish(&mut self, out: &mut EventSink<'_>) {
         // Some servers omit `[DONE]`, but every complete stream has a finish reason.
         if self.first.stop.is_some() {
             return self.end(out);
@@ -94,7 +94,7 @@ impl Reader for ChunkReader {
 
 impl ChunkReader {
     /// Reads a chunk, or a whole response as one chunk. Returns `false` for any other document.
-    fn chunk(&mut self, doc: Doc<'_>, out: &mut Events<'_>) -> bool {
+    fn chunk(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) -> bool {
         const WANTED: WantedNames<9> = WantedNames::new([
             "error",
             "choices",
@@ -149,7 +149,7 @@ impl ChunkReader {
         true
     }
 
-    fn begin(&mut self, [id, model, created]: [Option<Val<'_>>; 3], out: &mut Events<'_>) {
+    fn begin(&mut self, [id, model, created]: [Option<Val<'_>>; 3], out: &mut EventSink<'_>) {
         let turn = Turn {
             id: id.and_then(|id| id.take_text(Field::TurnId)),
             model: model.and_then(|model| model.take_text(Field::TurnModel)),
@@ -163,7 +163,7 @@ impl ChunkReader {
     }
 
     /// Reads the choice at index `place` of its list. Each choice is a separate message.
-    fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut Events<'_>) {
+    fn choice(&mut self, choice: Val<'_>, place: u64, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<6> =
             WantedNames::new(["index", "delta", "message", "finish_reason", "finish_details", "usage"]);
         let [index, delta, message, reason, details, usage] = choice.find(&WANTED);
@@ -188,7 +188,7 @@ impl ChunkReader {
         self.count(usage, out);
     }
 
-    fn count(&mut self, usage: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn count(&mut self, usage: Option<Val<'_>>, out: &mut EventSink<'_>) {
         if let Some(usage) = usage.filter(|usage| usage.kind() == Kind::Object) {
             let head = Raw::new(&self.head[0]);
             let id = head.text().unwrap_or_default();
@@ -198,7 +198,7 @@ impl ChunkReader {
     }
 
     /// Emits the usage of a response that does not end.
-    fn tell_counts(&mut self, out: &mut Events<'_>) {
+    fn tell_counts(&mut self, out: &mut EventSink<'_>) {
         if let Some(usage) = self.counts.take() {
             let head = Raw::new(&self.head[0]);
             let id = head.text().filter(|id| !id.is_empty());
@@ -207,7 +207,7 @@ impl ChunkReader {
     }
 
     /// Ends every choice, the first choice last and with the usage of all.
-    fn end(&mut self, out: &mut Events<'_>) {
+    fn end(&mut self, out: &mut EventSink<'_>) {
         if !std::mem::replace(&mut self.begun, false) {
             return;
         }
@@ -245,7 +245,7 @@ struct ChoiceReader {
 
 impl ChoiceReader {
     /// Reads the stop reason. The first reason counts; a different reason in a later chunk stays unclaimed.
-    fn read_stop(&mut self, reason: Option<Val<'_>>, out: &Events<'_>) {
+    fn read_stop(&mut self, reason: Option<Val<'_>>, out: &EventSink<'_>) {
         let Some((val, word)) = reason.and_then(|val| Some((val, val.str()?))) else { return };
         let known = self.stop.as_ref().and_then(|stop| stop.raw.as_ref());
         if word.is_empty() {
@@ -259,7 +259,7 @@ impl ChoiceReader {
     }
 
     /// Completes the message; returns the stop reason.
-    fn end(&mut self, out: &mut Events<'_>) -> Stop<'static> {
+    fn end(&mut self, out: &mut EventSink<'_>) -> Stop<'static> {
         let mut stop = self.stop.take().unwrap_or_else(|| {
             out.note("no finish_reason before the end");
             Stop { class: StopClass::End, raw: None, sequence: None, detail: None }

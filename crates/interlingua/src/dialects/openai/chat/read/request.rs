@@ -7,9 +7,9 @@ use super::message::MessageReader;
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{
-    Author, Event, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Status, ToolResult,
+    Author, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Status, ToolResult,
 };
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Member, Val, WantedNames};
 use crate::wire::note_blanks;
 use crate::wire::settings::PART_MARK;
@@ -17,7 +17,7 @@ use crate::wire::settings::PART_MARK;
 pub(in super::super) struct ChatRequestReader(pub(in super::super) &'static Flavour);
 
 impl Reader for ChatRequestReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root, self.0))));
         let Some(messages) = root.get("messages") else {
@@ -76,14 +76,14 @@ fn tool_result(
     result: ToolResult<'_>,
     content: Option<Val<'_>>,
     marks: [Option<Val<'_>>; 3],
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let shape = shape(content, &marks);
     let head = out.head(ItemKind::ToolResult(result), Author::Tool);
     let id = out.start(ItemHead { shape, ..head });
     let mut is_error = None;
     if let Some(content) = content {
-        read_content(content, Of::Result, out, &mut |number, part, out| match part {
+        read_content(content, ItemKindTag::Result, out, &mut |number, part, out| match part {
             Part::Text(text) if number == 0 => {
                 let escaped = text.as_escaped();
                 let rest = strip_mark(escaped, ERROR_MARK);
@@ -100,7 +100,7 @@ fn tool_result(
 }
 
 /// Reads a cache mark on a whole message as a mark on its last part.
-fn mark(content: Option<Val<'_>>, marks: [Option<Val<'_>>; 3], item: ItemId, out: &mut Events<'_>) {
+fn mark(content: Option<Val<'_>>, marks: [Option<Val<'_>>; 3], item: ItemId, out: &mut EventSink<'_>) {
     let mark = MARKS.iter().zip(marks).find_map(|(words, mark)| words.read(mark?, PART_MARK));
     if let Some(mark) = mark {
         let parts = content.map_or(0, |content| content.elements().count());

@@ -1,10 +1,10 @@
 //! Reads reasoning: a text under any of three names, entries of `reasoning_details`, and thinking parts of content.
 
-use super::super::places::{PackedState, PackedThought, unpack};
+use super::super::positions::{PackedState, PackedThought, unpack};
 use super::message::Holder;
 use crate::json::Str;
 use crate::model::{Field, ItemId, ItemKind, Opaque, OpaqueKind, Part, issuers};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Val};
 use crate::wire::note_blanks;
 
@@ -35,7 +35,7 @@ impl ThoughtReader {
         shown: [Option<Val<'_>>; 2],
         entries: Option<Val<'_>>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some(text) = shown[0].and_then(|shown| shown.str()) else { return };
         // Texts that the entries repeat are read from the entries, which also hold the matching signatures.
@@ -58,7 +58,7 @@ impl ThoughtReader {
     }
 
     /// Reads the entry at index `place` of `reasoning_details`.
-    pub(super) fn entry(&mut self, entry: Val<'_>, place: u64, holder: Holder, out: &mut Events<'_>) {
+    pub(super) fn entry(&mut self, entry: Val<'_>, place: u64, holder: Holder, out: &mut EventSink<'_>) {
         let number = entry.get("index");
         let index = number.and_then(|index| index.u64());
         let Some(kind) = entry.get("type").filter(|kind| kind.kind() == Kind::String) else { return };
@@ -128,7 +128,7 @@ impl ThoughtReader {
         escaped: &str,
         index: Option<u64>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         // A stream sends the text in pieces before the entry repeats it.
         let is_shown = |thought: &&mut Thought| {
@@ -149,7 +149,7 @@ impl ThoughtReader {
     }
 
     /// Reads a thinking part of content, as in Mistral's API: a text, or a list of texts.
-    pub(super) fn part(&mut self, thinking: Val<'_>, holder: Holder, out: &mut Events<'_>) -> bool {
+    pub(super) fn part(&mut self, thinking: Val<'_>, holder: Holder, out: &mut EventSink<'_>) -> bool {
         let texts = || thinking.elements().filter(|text| text.has_str("text"));
         if thinking.kind() != Kind::String && texts().next().is_none() {
             return false;
@@ -172,7 +172,7 @@ impl ThoughtReader {
         joins: impl Fn(&Thought) -> bool,
         entry: Option<u64>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         if !self.open.as_ref().is_some_and(joins) {
             self.end(out);
@@ -192,7 +192,7 @@ impl ThoughtReader {
         joins: impl Fn(&Thought) -> bool,
         entry: Val<'_>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> &mut Thought {
         if !self.open.as_ref().is_some_and(joins) {
             self.end(out);
@@ -200,7 +200,7 @@ impl ThoughtReader {
         self.open.get_or_insert_with(|| Thought::new(Some(entry), holder, out))
     }
 
-    pub(super) fn end(&mut self, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, out: &mut EventSink<'_>) {
         if let Some(thought) = self.open.take() {
             out.complete(thought.item);
         }
@@ -213,7 +213,7 @@ impl ThoughtReader {
 
     /// Reads Copilot's state for the whole message: the signature of the reasoning text, or encrypted state without a
     /// text. In a stream each list repeats the earlier states, so only the new states are emitted.
-    pub(super) fn beside(&mut self, state: Val<'_>, holder: Holder, out: &mut Events<'_>) {
+    pub(super) fn beside(&mut self, state: Val<'_>, holder: Holder, out: &mut EventSink<'_>) {
         let Some(escaped) = state.str() else { return };
         match unpack(escaped.as_escaped()) {
             // A value that is not a list of ours, or that does not match the reasoning text, stays unclaimed.
@@ -242,7 +242,7 @@ impl ThoughtReader {
         }
     }
 
-    fn sign(&mut self, opaque: Opaque<'_>, holder: Holder, out: &mut Events<'_>) {
+    fn sign(&mut self, opaque: Opaque<'_>, holder: Holder, out: &mut EventSink<'_>) {
         if self.open.as_ref().is_some_and(|thought| thought.signed) {
             self.end(out);
         }
@@ -257,7 +257,7 @@ impl ThoughtReader {
         text: &str,
         state: Option<Opaque<'_>>,
         holder: Holder,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         // Encrypted state without a text belongs to the summary before it.
         let goes_on =
@@ -283,7 +283,7 @@ pub(super) fn claim_list(list: Val<'_>, thoughts: &[PackedThought<'_>]) {
 }
 
 impl Thought {
-    fn new(entry: Option<Val<'_>>, holder: Holder, out: &mut Events<'_>) -> Self {
+    fn new(entry: Option<Val<'_>>, holder: Holder, out: &mut EventSink<'_>) -> Self {
         let mut head = holder.head(ItemKind::Reasoning, out);
         head.native_id = entry
             .filter(|entry| entry.get("id").is_some_and(|id| !id.is("")))
@@ -299,7 +299,7 @@ fn state(
     entry: Val<'_>,
     item: ItemId,
     holder: Holder,
-    out: &mut Events<'_>,
+    out: &mut EventSink<'_>,
 ) {
     let Some(value) = value.take_text(kind.field()) else { return };
     let issuer = issuer(entry);

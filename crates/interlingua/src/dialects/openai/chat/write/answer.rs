@@ -8,7 +8,7 @@ use super::tally::{DetailReader, MessageTally};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Failure, Field, Opaque, Usage};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 use crate::wire::profile::Profile;
@@ -44,11 +44,11 @@ impl AnswerForm for Completion {
         &mut self.choice(answer).0
     }
 
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, _: &mut Target<'_>) {
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, _: &mut WriterOutput<'_>) {
         self.choice(answer).1 = Some(stop.word);
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         lose_time(head, out);
         self.end_answer(0, stop, out);
         note_head(head, out);
@@ -64,7 +64,7 @@ impl AnswerForm for Completion {
         out.json.end_object();
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         write_failure(failure, out);
     }
 }
@@ -105,7 +105,7 @@ impl AnswerForm for Chunks {
         self.flavour.stream_client
     }
 
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+    fn begin(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         lose_time(head, out);
         note_head(head, out);
         write_head("chat.completion.chunk", head, &mut self.head.hold());
@@ -117,19 +117,19 @@ impl AnswerForm for Chunks {
         self
     }
 
-    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut Target<'_>) {
+    fn end_answer(&mut self, answer: u64, stop: &Stopped<'_>, out: &mut WriterOutput<'_>) {
         self.answer = answer;
         self.say_state(out);
         self.chunk(Some(stop.word), out, |_, _| {});
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.end_answer(0, stop, out);
         self.counts(head, out);
         out.json.frame("data: [DONE]\n\n");
     }
 
-    fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut Target<'_>) -> bool {
+    fn tell_counts_of_failed(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) -> bool {
         // A stream has no head before its first chunk.
         let begun = !self.head.bytes().is_empty();
         if begun {
@@ -138,7 +138,7 @@ impl AnswerForm for Chunks {
         begun
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         let answers: Vec<u64> = self.choices.keys().copied().collect();
         for answer in answers {
             self.answer = answer;
@@ -152,7 +152,7 @@ impl AnswerForm for Chunks {
 
 impl Chunks {
     /// Writes the usage chunk, if the usage is known.
-    fn counts(&self, head: &ResponseHead, out: &mut Target<'_>) {
+    fn counts(&self, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         if head.usage.is_some() {
             self.begin_chunk(out).with_value(r#""choices":[]"#);
             write_usage(head, out);
@@ -160,14 +160,14 @@ impl Chunks {
         }
     }
 
-    fn begin_chunk<'a, 'o>(&self, out: &'a mut Target<'o>) -> &'a mut JsonWriter<'o> {
+    fn begin_chunk<'a, 'o>(&self, out: &'a mut WriterOutput<'o>) -> &'a mut JsonWriter<'o> {
         out.json.begin_frame("data: ").object().values(self.head.bytes())
     }
 
     fn chunk(
         &mut self,
         reason: Option<&str>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
         write: impl FnOnce(&mut ChunkedChoice, &mut JsonWriter<'_>),
     ) {
         let json = self.begin_chunk(out).up_to_value(r#""choices":[{"index":"#).u64(self.answer);
@@ -189,7 +189,7 @@ impl Chunks {
         &mut self.choices.entry(self.answer).or_default().tally
     }
 
-    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
+    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut WriterOutput<'_>) {
         match self.flavour.state {
             StatePlace::Details => self.chunk(None, out, |choice, json| {
                 let json = json.key("reasoning_details").array();
@@ -202,7 +202,7 @@ impl Chunks {
 
     /// Writes the packed state to `reasoning_opaque`. Clients keep only the last value, so each value holds all states
     /// so far.
-    fn say_state(&mut self, out: &mut Target<'_>) {
+    fn say_state(&mut self, out: &mut WriterOutput<'_>) {
         if let Some(state) = self.tally().packed() {
             self.chunk(None, out, |_, json| _ = json.key("reasoning_opaque").str(&state));
         }
@@ -214,7 +214,7 @@ impl AssistantForm for Chunks {
         self.flavour.cites && citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         match opening {
             Opening::Text(..) => {
                 self.say_state(out);
@@ -235,7 +235,7 @@ impl AssistantForm for Chunks {
         }
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             Growth::Text(text) => self.chunk(None, out, |choice, json| {
                 choice.tally.text(text);
@@ -273,7 +273,7 @@ impl AssistantForm for Chunks {
         }
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         if self.flavour.state == StatePlace::Opaque {
             self.tally().keep(None);
         } else if let Some(text) = self.tally().close() {
@@ -297,7 +297,7 @@ fn write_head(object: &str, head: &ResponseHead, json: &mut JsonWriter<'_>) {
 }
 
 /// Notes which head members are made up.
-fn note_head(head: &ResponseHead, out: &mut Target<'_>) {
+fn note_head(head: &ResponseHead, out: &mut WriterOutput<'_>) {
     if head.id.is_none() {
         out.ledger.note("id of the answer made up");
     }
@@ -310,7 +310,7 @@ fn note_head(head: &ResponseHead, out: &mut Target<'_>) {
 }
 
 /// Books a time that is not in whole seconds as lost.
-fn lose_time(head: &ResponseHead, out: &mut Target<'_>) {
+fn lose_time(head: &ResponseHead, out: &mut WriterOutput<'_>) {
     if let Some(time) = head.time.as_ref().filter(|time| !is_seconds(time)) {
         out.lose_raw(Field::TurnTime, time, Reason::Narrowed);
     }
@@ -321,7 +321,7 @@ fn is_seconds(time: &Raw<'_>) -> bool {
 }
 
 /// `"usage":{…}`, if the usage is known.
-fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
+fn write_usage(head: &ResponseHead, out: &mut WriterOutput<'_>) {
     let Some(usage) = head.usage else { return };
     if usage.all_input().is_none() || usage.output.is_none() {
         out.ledger.note("counts that the source does not tell written as 0");
@@ -343,7 +343,7 @@ fn write_usage(head: &ResponseHead, out: &mut Target<'_>) {
 }
 
 /// `{"error":{…}}`
-fn write_failure(failure: &Failure<'_>, out: &mut Target<'_>) {
+fn write_failure(failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
     let Failure { class, status: _, code, message, request_id: _, retry_after: _ } = failure;
     let (kind, of_class) = ERRORS.of_class(*class).unwrap_or(("error", None));
     out.json.object().key("error").object().key("message").str(message).key("type").literal(kind);

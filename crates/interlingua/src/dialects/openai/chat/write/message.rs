@@ -5,7 +5,7 @@ use super::tally::{DetailReader, MessageTally};
 use crate::json::{JsonBuffer, Str};
 use crate::ledger::Reason;
 use crate::model::{Args, Citation, Field, ItemId, Opaque, OpaqueKind};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 use crate::wire::backends::Capabilities;
 use crate::wire::content::WireContent;
@@ -41,7 +41,7 @@ impl AssistantForm for ChatMessage {
         self.is_answer() && self.flavour.cites && citation.source.is_some()
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         match opening {
             Opening::Text(item, part) => {
                 self.tally.open_text(out);
@@ -71,7 +71,7 @@ impl AssistantForm for ChatMessage {
         }
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             Growth::Text(text) => {
                 // Only responses hold positions within their text.
@@ -103,12 +103,12 @@ impl AssistantForm for ChatMessage {
         }
     }
 
-    fn cut(&mut self, out: &mut Target<'_>) {
+    fn cut(&mut self, out: &mut WriterOutput<'_>) {
         // A whole message has no field for an interrupted item.
         out.lose(Field::ItemStatus, Reason::NoSlot);
     }
 
-    fn close(&mut self, _: &mut Target<'_>) {
+    fn close(&mut self, _: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.in_thinking_part) {
             self.content.more().close_string().end_object().end_array().end_object();
         }
@@ -172,7 +172,7 @@ impl ChatMessage {
         }
     }
 
-    fn open_thought(&mut self, out: &mut Target<'_>) {
+    fn open_thought(&mut self, out: &mut WriterOutput<'_>) {
         let name = self.reasoning_name();
         let keeps_place = self.is_answer() || name == Some(THINKING_PART);
         if name.is_some() && !keeps_place && self.tally.is_after_something() {
@@ -181,7 +181,7 @@ impl ChatMessage {
         self.tally.open_thought();
     }
 
-    fn think(&mut self, text: &Str<'_>, out: &mut Target<'_>) {
+    fn think(&mut self, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         match self.reasoning_name() {
             Some(THINKING_PART) => {
                 if !text.is_empty() && !std::mem::replace(&mut self.in_thinking_part, true) {
@@ -200,7 +200,7 @@ impl ChatMessage {
         }
     }
 
-    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut Target<'_>) {
+    fn opaque(&mut self, opaque: &Opaque<'_>, out: &mut WriterOutput<'_>) {
         match self.flavour.state {
             StatePlace::Details => {
                 let reader = if self.is_answer() { DetailReader::Client } else { DetailReader::Server };
@@ -218,7 +218,7 @@ impl ChatMessage {
     }
 
     /// Writes the message and resets the buffers.
-    pub(super) fn write(&mut self, goes_on: bool, out: &mut Target<'_>) {
+    pub(super) fn write(&mut self, goes_on: bool, out: &mut WriterOutput<'_>) {
         self.content.end(out);
         let has_calls = !self.calls.bytes().is_empty();
         let mark = self.flavour.message_mark.filter(|mark| self.content.remove_member(mark));

@@ -4,8 +4,8 @@ use super::super::{CACHE_CONTROL, ERROR_MARK, Flavour, OK_MARK, ROLES, settings}
 use super::message::ChatMessage;
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
-use crate::model::{Author, CacheMark, Field, ItemId, Media, MediaSource, Of, Request};
-use crate::pipe::Target;
+use crate::model::{Author, CacheMark, Field, ItemId, ItemKindTag, Media, MediaSource, Request};
+use crate::pipe::WriterOutput;
 use crate::wire::assistant::AssistantForm;
 use crate::wire::backends::{CacheMarkForm, Capabilities};
 use crate::wire::content::WireContent;
@@ -46,7 +46,7 @@ impl ChatRequest {
     }
 
     /// Inserts the required assistant message before a message of any other role.
-    fn before_message(&mut self, out: &mut Target<'_>) {
+    fn before_message(&mut self, out: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.wants_assistant) {
             out.ledger.note("this server wants the assistant between results and the user: it says `OK.`");
             out.json.with_value(r#"{"role":"assistant","content":"OK."}"#);
@@ -66,7 +66,7 @@ impl RequestForm for ChatRequest {
         self.flavour.cache_words(self.takes)
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
         self.assistant.obey(takes);
         self.takes = Some(takes);
         settings::write(request, self.flavour, takes, out);
@@ -76,7 +76,7 @@ impl RequestForm for ChatRequest {
         &mut self.assistant
     }
 
-    fn end_assistant(&mut self, is_last: bool, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, is_last: bool, out: &mut WriterOutput<'_>) -> bool {
         let said = !self.assistant.is_empty();
         if said {
             self.assistant.write(is_last, out);
@@ -85,13 +85,13 @@ impl RequestForm for ChatRequest {
         said
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut WriterOutput<'_>) {
         let PlacedMedia { of, call, delta, media } = placed;
         let mut part = JsonBuffer::default();
         if let Err(reason) = write_media(media, self.flavour, &mut part.hold(), out) {
             return out.lose_part(of, &delta.value, reason);
         }
-        if of != Of::Result {
+        if of != ItemKindTag::Result {
             return content.item_part(delta.item, delta.part, &part, out);
         }
         out.ledger.note("media of a tool result moved into a user message after the results");
@@ -106,7 +106,7 @@ impl RequestForm for ChatRequest {
         content.end(out);
     }
 
-    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut WriterOutput<'_>) {
         let GatheredMessage { author, narrowed: _, content, waited: _, waits } = message;
         if content.is_empty() {
             // An empty message is left out.
@@ -120,7 +120,13 @@ impl RequestForm for ChatRequest {
         write_message(self.flavour, author, content, &mut self.deferred.hold());
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn result(
+        &mut self,
+        id: &str,
+        is_error: Option<bool>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         let mark = if is_error == Some(true) {
             out.ledger.note("failed result marked with `[tool error]`");
             ERROR_MARK
@@ -143,7 +149,7 @@ impl RequestForm for ChatRequest {
     }
 
     /// Writes the messages and media that waited for the results.
-    fn settle(&mut self, _: Speaker, out: &mut Target<'_>) {
+    fn settle(&mut self, _: Speaker, out: &mut WriterOutput<'_>) {
         if !self.media.is_empty() || !self.deferred.bytes().is_empty() {
             self.before_message(out);
         }
@@ -155,7 +161,7 @@ impl RequestForm for ChatRequest {
         self.deferred.pour_members(&mut out.json);
     }
 
-    fn end(&mut self, out: &mut Target<'_>) {
+    fn end(&mut self, out: &mut WriterOutput<'_>) {
         out.json.end_array().end_object();
     }
 }
@@ -191,7 +197,7 @@ fn write_media(
     media: &Media<'_>,
     flavour: &Flavour,
     json: &mut JsonWriter<'_>,
-    out: &mut Target<'_>,
+    out: &mut WriterOutput<'_>,
 ) -> Result<(), Reason> {
     // `citable` has no field in this API; the table lists it as lost.
     let Media { media_type, source, name, context, citable: _, detail } = media;

@@ -1,10 +1,10 @@
 //! Counters for one message: the positions of citations and of `reasoning_details` entries.
 
-use super::super::places::{AFTER_CALLS, AFTER_CHARACTERS, PackedThought, ThoughtPlace, characters, pack};
+use super::super::positions::{AFTER_CALLS, AFTER_CHARACTERS, PackedThought, ThoughtPlace, characters, pack};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Citation, Field, Opaque, OpaqueKind, issuers};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 /// The reader of a `reasoning_details` entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct MessageTally {
 }
 
 impl MessageTally {
-    pub(super) fn open_text(&mut self, out: &mut Target<'_>) {
+    pub(super) fn open_text(&mut self, out: &mut WriterOutput<'_>) {
         self.text_begins = self.characters;
         if self.calls > 0 {
             out.ledger.note("text after calls put before them");
@@ -160,7 +160,7 @@ impl MessageTally {
         citation: &Citation<'_>,
         in_stream: bool,
         json: &mut JsonWriter<'_>,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         let Citation { kind, title, source, from, to, .. } = citation;
         out.lose_some(

@@ -2,8 +2,8 @@
 
 use super::super::CACHE;
 use crate::json::Str;
-use crate::model::{CacheMark, Citation, Field, Media, MediaSource, Of, Part, Shape};
-use crate::pipe::Events;
+use crate::model::{CacheMark, Citation, Field, ItemKindTag, Media, MediaSource, Part, Shape};
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Val};
 use crate::wire::media::from_data_url;
 use crate::wire::settings::PART_MARK;
@@ -50,7 +50,7 @@ impl Slot {
         }
     }
 
-    pub(super) const fn field(self, of: Of) -> Field {
+    pub(super) const fn field(self, of: ItemKindTag) -> Field {
         match self {
             Slot::Text => of.text(),
             Slot::Refusal => Field::Refusal,
@@ -62,7 +62,7 @@ impl Slot {
 }
 
 /// Reads a picture or a file, and claims its tag; any other part stays unclaimed.
-pub(super) fn take_media<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Part<'t>> {
+pub(super) fn take_media<'t>(part: Val<'t>, of: ItemKindTag, out: &mut EventSink<'_>) -> Option<Part<'t>> {
     let tag = part.get("type").filter(|tag| tag.kind() == Kind::String)?;
     // A value is claimed after its tag and directly before it is emitted, because a writer books a loss on the last
     // claim.
@@ -88,7 +88,7 @@ pub(super) fn is_part(part: Val<'_>) -> bool {
     }
 }
 
-fn picture(part: Val<'_>, of: Of) -> Option<Media<'_>> {
+fn picture(part: Val<'_>, of: ItemKindTag) -> Option<Media<'_>> {
     let mut media = match part.get("image_url").filter(|url| url.kind() == Kind::String) {
         Some(url) => {
             let media = inline(url).or_else(|| Some(Media::new(None, MediaSource::Url(url.str()?))))?;
@@ -101,7 +101,7 @@ fn picture(part: Val<'_>, of: Of) -> Option<Media<'_>> {
     Some(media)
 }
 
-fn file<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Media<'t>> {
+fn file<'t>(part: Val<'t>, of: ItemKindTag, out: &mut EventSink<'_>) -> Option<Media<'t>> {
     let data = part.get("file_data").filter(|data| data.kind() == Kind::String);
     let mut media = if let Some(data) = data {
         // Some clients send bare base64 data without a `data:` prefix.
@@ -120,7 +120,7 @@ fn file<'t>(part: Val<'t>, of: Of, out: &mut Events<'_>) -> Option<Media<'t>> {
 }
 
 /// A file in the provider's file store.
-fn stored(part: Val<'_>, of: Of) -> Option<Media<'_>> {
+fn stored(part: Val<'_>, of: ItemKindTag) -> Option<Media<'_>> {
     part.take_str("file_id", of.media()).map(|id| Media::new(None, MediaSource::File(id)))
 }
 

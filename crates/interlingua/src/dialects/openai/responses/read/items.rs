@@ -7,10 +7,10 @@ use super::super::{ROLES, read_state};
 use super::content::{Slot, citation, is_part, mark, shape_of, take_media, text_member};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemTail, Of, Part, Shape, Status, ToolCall,
-    ToolResult,
+    Args, Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Shape, Status,
+    ToolCall, ToolResult,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
 use crate::wire::{note_blanks, note_tag};
@@ -32,7 +32,7 @@ pub(super) enum Where {
 pub(super) struct ItemReader {
     place: Where,
     /// The item, once it has started.
-    item: Option<(ItemId, Of)>,
+    item: Option<(ItemId, ItemKindTag)>,
     /// The raw values of the item's head members, in the order of [`HEAD`]; empty where no end event repeats them.
     head: Vec<String>,
     /// The texts emitted so far; the index of each is its part number.
@@ -147,7 +147,7 @@ impl ItemReader {
     }
 
     /// Starts an item whose server sent no `output_item.added` event before the first piece.
-    pub(super) fn begin_as(&mut self, slot: Slot, out: &mut Events<'_>) {
+    pub(super) fn begin_as(&mut self, slot: Slot, out: &mut EventSink<'_>) {
         let kind = match slot {
             Slot::Text | Slot::Refusal => ItemKind::Message,
             Slot::Summary | Slot::Thought => ItemKind::Reasoning,
@@ -158,8 +158,8 @@ impl ItemReader {
     }
 
     #[inline]
-    fn start(&mut self, head: ItemHead<'_>, out: &mut Events<'_>) {
-        let of = Of::item(&head.kind);
+    fn start(&mut self, head: ItemHead<'_>, out: &mut EventSink<'_>) {
+        let of = ItemKindTag::item(&head.kind);
         self.facts.calls |= matches!(
             &head.kind,
             ItemKind::ToolCall(ToolCall {
@@ -171,7 +171,7 @@ impl ItemReader {
     }
 
     /// Reads the start of an item. The end event repeats any content, so only the head is read.
-    pub(super) fn begin(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn begin(&mut self, item: Val<'_>, out: &mut EventSink<'_>) {
         if self.item.is_some() {
             return;
         }
@@ -186,7 +186,7 @@ impl ItemReader {
     }
 
     /// Reads a whole item, or the values that no earlier event held.
-    pub(super) fn read(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+    pub(super) fn read(&mut self, item: Val<'_>, out: &mut EventSink<'_>) {
         let members = ItemMembers::of(item);
         if self.item.is_none() {
             self.open(item, &members, out);
@@ -200,11 +200,11 @@ impl ItemReader {
         note_blanks(item);
         let mut tail = ItemTail::new(id, Status::Completed);
         match of {
-            Of::Message => self.read_message(members.content, out),
-            Of::Reasoning => self.read_reasoning(item, out),
-            Of::Call => self.read_call(members.arguments, out),
-            Of::Result => read_result(&members, &mut tail, out),
-            Of::Notice => {}
+            ItemKindTag::Message => self.read_message(members.content, out),
+            ItemKindTag::Reasoning => self.read_reasoning(item, out),
+            ItemKindTag::Call => self.read_call(members.arguments, out),
+            ItemKindTag::Result => read_result(&members, &mut tail, out),
+            ItemKindTag::Notice => {}
         }
         self.read_status(members.status, &mut tail);
         if !std::mem::replace(&mut self.is_complete, true) {
@@ -213,14 +213,14 @@ impl ItemReader {
     }
 
     /// Ends an item without an end event.
-    pub(super) fn end(&mut self, status: Status, out: &mut Events<'_>) {
+    pub(super) fn end(&mut self, status: Status, out: &mut EventSink<'_>) {
         if let Some((id, _)) = self.item.filter(|_| !std::mem::replace(&mut self.is_complete, true)) {
             out.end(ItemTail::new(id, status));
         }
     }
 
     /// Whether repeated values may be claimed: not if the target had no field for the item.
-    fn repeats(&self, out: &Events<'_>) -> bool {
+    fn repeats(&self, out: &EventSink<'_>) -> bool {
         self.item.is_some_and(|(item, _)| !out.is_refused(item))
     }
 
@@ -243,7 +243,7 @@ impl ItemReader {
     }
 
     /// Starts an item of a known type; any other item stays unclaimed.
-    fn open(&mut self, item: Val<'_>, members: &ItemMembers<'_>, out: &mut Events<'_>) {
+    fn open(&mut self, item: Val<'_>, members: &ItemMembers<'_>, out: &mut EventSink<'_>) {
         let ItemMembers { tag, role, id, phase, content, call_id, name, output, .. } = *members;
         let word = tag.and_then(|tag| tag.str());
         // `type` is optional for messages.
@@ -293,7 +293,7 @@ impl ItemReader {
         self.start(ItemHead { native_id, phase, shape, ..head }, out);
     }
 
-    fn read_message(&mut self, content: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn read_message(&mut self, content: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let Some(content) = content else { return };
         if content.kind() == Kind::String {
             self.tell(Slot::Text, 0, content, out);
@@ -305,7 +305,7 @@ impl ItemReader {
     }
 
     /// Reads a whole part of a message or of reasoning.
-    pub(super) fn read_part(&mut self, part: Val<'_>, index: u64, out: &mut Events<'_>) {
+    pub(super) fn read_part(&mut self, part: Val<'_>, index: u64, out: &mut EventSink<'_>) {
         let Some((item, of)) = self.item else { return };
         if let Some((tag, text, slot)) = text_member(part) {
             note_blanks(part);
@@ -335,7 +335,7 @@ impl ItemReader {
         (slot, index): (Slot, u64),
         number: usize,
         note: Val<'_>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let Some((item, _)) = self.item else { return };
         let part = self.part_of(slot, index);
@@ -364,7 +364,7 @@ impl ItemReader {
         self.known(Slot::Text, index).and_then(|at| self.told.get(at)).map_or(0, |told| told.notes.len())
     }
 
-    fn read_reasoning(&mut self, item: Val<'_>, out: &mut Events<'_>) {
+    fn read_reasoning(&mut self, item: Val<'_>, out: &mut EventSink<'_>) {
         let Some((id, _)) = self.item else { return };
         for list in ["summary", "content"] {
             let mut count = 0;
@@ -386,7 +386,7 @@ impl ItemReader {
         }
     }
 
-    fn read_call(&mut self, arguments: [Option<Val<'_>>; 4], out: &mut Events<'_>) {
+    fn read_call(&mut self, arguments: [Option<Val<'_>>; 4], out: &mut EventSink<'_>) {
         let Some((id, _)) = self.item else { return };
         for args in arguments.into_iter().flatten() {
             match args.kind() {
@@ -413,7 +413,7 @@ impl ItemReader {
     }
 
     /// Whether an earlier event held the value, so that the repetition may be claimed.
-    fn is_told(&self, val: Val<'_>, out: &Events<'_>) -> bool {
+    fn is_told(&self, val: Val<'_>, out: &EventSink<'_>) -> bool {
         self.repeats(out) && self.values.iter().any(|known| known == val.text())
     }
 
@@ -440,7 +440,7 @@ impl ItemReader {
     }
 
     /// Emits a whole text, unless earlier events held it.
-    pub(super) fn tell(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn tell(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let (Some((item, of)), Some(text)) = (self.item, val.str()) else { return false };
         let field = slot.field(of);
         if text.is_empty() {
@@ -467,7 +467,7 @@ impl ItemReader {
     }
 
     /// Emits a piece of a text.
-    pub(super) fn piece(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut Events<'_>) -> bool {
+    pub(super) fn piece(&mut self, slot: Slot, index: u64, val: Val<'_>, out: &mut EventSink<'_>) -> bool {
         if self.item.is_none() {
             self.begin_as(slot, out);
         }
@@ -477,7 +477,7 @@ impl ItemReader {
         val.take(slot.field(of));
         let part = self.part_of(slot, index);
         self.remember(slot, index, &text);
-        if slot == Slot::Arguments && of == Of::Call {
+        if slot == Slot::Arguments && of == ItemKindTag::Call {
             out.piece(item, 0, Part::Args(Args::Text(text)));
         } else {
             out.piece(item, part, part_with(slot, text));
@@ -557,7 +557,7 @@ fn read_head_of_call<'t>(
 }
 
 /// Reads the output of a tool: a text, parts, or any other value.
-fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Events<'_>) {
+fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut EventSink<'_>) {
     let ItemMembers { status, output, .. } = *members;
     let item = tail.id;
     if let Some(status) = status.filter(|status| status.is("failed")) {
@@ -569,7 +569,7 @@ fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Eve
         return out.delta(item, 0, Part::Text(unmarked(&text, tail)));
     }
     if output.kind() == Kind::Object && is_part(output) {
-        if let Some(media) = take_media(output, Of::Result, out) {
+        if let Some(media) = take_media(output, ItemKindTag::Result, out) {
             out.delta(item, 0, media);
         }
         return;
@@ -590,7 +590,7 @@ fn read_result(members: &ItemMembers<'_>, tail: &mut ItemTail<'_>, out: &mut Eve
                 let text = if number == 0 { unmarked(&text, tail) } else { text.reborrow() };
                 out.within(part, |out| out.delta(item, number, Part::Text(text)));
             }
-        } else if let Some(media) = take_media(part, Of::Result, out) {
+        } else if let Some(media) = take_media(part, ItemKindTag::Result, out) {
             out.within(part, |out| out.delta(item, number, media));
         }
         if let Some(mark) = mark(part) {

@@ -9,7 +9,7 @@ use super::{COMPLETED, ERRORS, STOPS};
 use crate::error::Code;
 use crate::json::Str;
 use crate::model::{Event, Failure, FailureClass, Field, Status, Stop, StopClass, Turn, Usage};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::answer::{output_and_reasoning, tell_before_failure};
 use crate::wire::words::AnswerFacts;
@@ -20,11 +20,11 @@ use items::{ItemReader, Where};
 pub(super) struct ResponseReader;
 
 impl Reader for ResponseReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let root = doc.root;
         let is_response =
             root.get("output").is_some() || root.get("object").is_some_and(|tag| tag.is("response"));
-        let fail = |failure, out: &mut Events<'_>| {
+        let fail = |failure, out: &mut EventSink<'_>| {
             let usage = root.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
             tell_before_failure(usage, None, std::iter::empty(), out);
             out.event(&Event::Error(failure));
@@ -69,7 +69,7 @@ const HEAD: [Field; 3] = [Field::TurnId, Field::TurnModel, Field::TurnTime];
 
 impl ResponseEcho {
     /// Starts the turn, or notes the repeated head members.
-    fn begin(&mut self, response: Val<'_>, out: &mut Events<'_>) {
+    fn begin(&mut self, response: Val<'_>, out: &mut EventSink<'_>) {
         const MEMBERS: WantedNames<3> = WantedNames::new(["id", "model", "created_at"]);
         let head = response.find(&MEMBERS);
         note_defaults(response);
@@ -142,7 +142,7 @@ fn read_failure(response: Val<'_>) -> Option<Failure<'_>> {
 }
 
 /// Ends the turn with the status of the response object.
-fn end(response: Val<'_>, facts: AnswerFacts, out: &mut Events<'_>) {
+fn end(response: Val<'_>, facts: AnswerFacts, out: &mut EventSink<'_>) {
     let usage = response.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage);
     let status = response.get("status");
     let reason = response.get("incomplete_details").and_then(|details| details.get("reason"));

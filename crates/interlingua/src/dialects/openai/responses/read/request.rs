@@ -4,7 +4,7 @@ use super::super::settings;
 use super::items::{ItemReader, Where};
 use crate::error::Code;
 use crate::model::{Author, Event, Field, ItemKind, Part};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 
 pub(in super::super) struct ResponsesRequestReader;
 
@@ -12,7 +12,7 @@ pub(in super::super) struct ResponsesRequestReader;
 const KEPT_THERE: [&str; 3] = ["previous_response_id", "conversation", "prompt"];
 
 impl Reader for ResponsesRequestReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let root = doc.root;
         out.event(&Event::Request(Box::new(settings::read(root))));
         if KEPT_THERE.iter().any(|name| root.get(name).is_some_and(|kept| !kept.is_null())) {

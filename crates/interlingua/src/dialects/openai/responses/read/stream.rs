@@ -7,7 +7,7 @@ use super::items::{ItemReader, Where};
 use super::{ResponseEcho, both, end, read_usage, status_of_rest};
 use crate::dialects::openai::responses::ERRORS;
 use crate::model::{Event, Failure, Field, Turn};
-use crate::pipe::{Doc, Events, Reader};
+use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::answer::tell_before_failure;
 use crate::wire::words::AnswerFacts;
@@ -48,7 +48,7 @@ struct EventPlace<'t> {
 }
 
 impl Reader for ResponseEventReader {
-    fn document(&mut self, doc: Doc<'_>, out: &mut Events<'_>) {
+    fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let root = doc.root;
         let [tag, sequence, output, item, content, summary, padding, response] = root.find(&PLACES);
         let Some(tag) = tag.filter(|tag| tag.kind() == Kind::String && !self.is_over) else {
@@ -104,7 +104,7 @@ impl Reader for ResponseEventReader {
         }
     }
 
-    fn sentinel(&mut self, text: &str, _: &mut Events<'_>) -> bool {
+    fn sentinel(&mut self, text: &str, _: &mut EventSink<'_>) -> bool {
         // The end event of the response came before.
         text.trim() == "[DONE]"
     }
@@ -133,7 +133,7 @@ impl ResponseEventReader {
     }
 
     /// Reads the start or end of an item. Returns `false` for an unknown item type.
-    fn item(&mut self, place: &EventPlace<'_>, item: Val<'_>, begins: bool, out: &mut Events<'_>) -> bool {
+    fn item(&mut self, place: &EventPlace<'_>, item: Val<'_>, begins: bool, out: &mut EventSink<'_>) -> bool {
         let next = self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
         let number = match place.output.and_then(|output| output.u64()) {
             Some(number) => number,
@@ -159,7 +159,7 @@ impl ResponseEventReader {
     }
 
     /// Reads a piece of an item, or a whole part. Returns `false` for an unknown event.
-    fn piece(&mut self, event: &str, place: &EventPlace<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn piece(&mut self, event: &str, place: &EventPlace<'_>, root: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let (member, slot, is_whole) = match event {
             "output_text.delta" => ("delta", Slot::Text, false),
             "refusal.delta" => ("delta", Slot::Refusal, false),
@@ -211,7 +211,7 @@ impl ResponseEventReader {
         place: &EventPlace<'_>,
         root: Val<'_>,
         extent: PartMoment,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) -> bool {
         let number = self.number_of(place);
         let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else {
@@ -234,7 +234,7 @@ impl ResponseEventReader {
         true
     }
 
-    fn annotation(&mut self, place: &EventPlace<'_>, root: Val<'_>, out: &mut Events<'_>) -> bool {
+    fn annotation(&mut self, place: &EventPlace<'_>, root: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let number = self.number_of(place);
         let (Some(note), Some(reader)) = (root.get("annotation"), self.items.get_mut(&number)) else {
             return false;
@@ -261,7 +261,7 @@ impl ResponseEventReader {
         false
     }
 
-    fn end(&mut self, response: Val<'_>, out: &mut Events<'_>) {
+    fn end(&mut self, response: Val<'_>, out: &mut EventSink<'_>) {
         self.echo.begin(response, out);
         let mut facts = AnswerFacts::default();
         for (number, item) in response.get("output").into_iter().flat_map(|list| list.elements()).enumerate()
@@ -287,7 +287,7 @@ impl ResponseEventReader {
     }
 
     /// Ends the response with an error. Some servers send the usage beside the error.
-    fn fail(&mut self, failure: Failure<'_>, root: Val<'_>, out: &mut Events<'_>) {
+    fn fail(&mut self, failure: Failure<'_>, root: Val<'_>, out: &mut EventSink<'_>) {
         self.is_over = true;
         let usage = root.get("usage").filter(|usage| usage.kind() == Kind::Object).map(super::read_usage);
         tell_before_failure(usage, None, std::iter::empty(), out);

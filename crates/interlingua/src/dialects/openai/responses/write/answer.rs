@@ -5,7 +5,7 @@ use super::items::{OutputItems, OutputStatus, Purpose, begin_event};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Failure, FailureClass, Field, Usage};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::AssistantForm;
 use crate::wire::profile::Profile;
@@ -28,7 +28,7 @@ impl AnswerForm for WholeResponse {
         &CLIENT
     }
 
-    fn begin(&mut self, head: &ResponseHead, _: &mut Target<'_>) {
+    fn begin(&mut self, head: &ResponseHead, _: &mut WriterOutput<'_>) {
         self.items.begin(head.id.as_ref().map_or("", Str::as_escaped));
     }
 
@@ -36,7 +36,7 @@ impl AnswerForm for WholeResponse {
         &mut self.items
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.items.end_item(item_status(stop), out);
         let mut known = JsonBuffer::default();
         write_head(head, &mut known.hold(), out);
@@ -44,7 +44,7 @@ impl AnswerForm for WholeResponse {
         end.write(&known, &self.items, &mut out.json);
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         let Failure { class, status: _, code, message, request_id: _, retry_after } = failure;
         if retry_after.is_some() {
             out.lose(Field::ErrorRetryAfter, Reason::NoSlot);
@@ -82,7 +82,7 @@ impl AnswerForm for ResponseEvents {
         &CLIENT
     }
 
-    fn begin(&mut self, head: &ResponseHead, out: &mut Target<'_>) {
+    fn begin(&mut self, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.items.begin(head.id.as_ref().map_or("", Str::as_escaped));
         write_head(head, &mut self.head.hold(), out);
         let json = begin_event!(self.items, "response.created", out).key("response");
@@ -97,7 +97,7 @@ impl AnswerForm for ResponseEvents {
         &mut self.items
     }
 
-    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut Target<'_>) {
+    fn end(&mut self, stop: &Stopped<'_>, head: &ResponseHead, out: &mut WriterOutput<'_>) {
         self.items.end_item(item_status(stop), out);
         let end = ResponseEnd::of(stop, head.usage);
         let json = if end.status == COMPLETED {
@@ -110,7 +110,7 @@ impl AnswerForm for ResponseEvents {
         json.end_object().end_frame("\n\n");
     }
 
-    fn fail(&mut self, failure: &Failure<'_>, out: &mut Target<'_>) {
+    fn fail(&mut self, failure: &Failure<'_>, out: &mut WriterOutput<'_>) {
         if self.head.bytes().is_empty() {
             self.begin(&ResponseHead::default(), out);
         }
@@ -172,7 +172,7 @@ impl ResponseEnd<'_> {
 }
 
 /// `"id":…,"object":…,"created_at":…,"model":…`
-fn write_head(head: &ResponseHead, json: &mut JsonWriter<'_>, out: &mut Target<'_>) {
+fn write_head(head: &ResponseHead, json: &mut JsonWriter<'_>, out: &mut WriterOutput<'_>) {
     let text = |text: &Option<Str<'static>>, otherwise| text.clone().unwrap_or(Str::escaped(otherwise));
     json.key("id").str(&text(&head.id, "resp_unknown")).key("object").literal("response").key("created_at");
     match &head.time {

@@ -7,8 +7,10 @@ use super::super::carried;
 use super::open::{HeldPart, OpenKind, OpenOutput, PartKind};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str, escape_into};
 use crate::ledger::{Reason, TextDigest, text_key};
-use crate::model::{Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, Of, Opaque, Part, issuers};
-use crate::pipe::Target;
+use crate::model::{
+    Args, Citation, Delta, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Opaque, Part, issuers,
+};
+use crate::pipe::WriterOutput;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
 
 /// Begins an event of a stream, up to its own members.
@@ -98,7 +100,7 @@ impl OutputItems {
         json.key("item_id").literal(&self.open.id).key("output_index").u64(self.count)
     }
 
-    fn begin_item(&mut self, kind: OpenKind, source: Option<ItemId>, out: &mut Target<'_>) {
+    fn begin_item(&mut self, kind: OpenKind, source: Option<ItemId>, out: &mut WriterOutput<'_>) {
         self.end_item(OutputStatus::Completed, out);
         (self.open.kind, self.open.source) = (kind, source);
         let native = if kind == OpenKind::Message {
@@ -134,7 +136,7 @@ impl OutputItems {
     }
 
     /// Writes the start event of the open item to a stream.
-    fn announce(&mut self, out: &mut Target<'_>) {
+    fn announce(&mut self, out: &mut WriterOutput<'_>) {
         if self.streams() {
             let json = begin_event!(self, "response.output_item.added", out);
             json.key("output_index").u64(self.count).key("item");
@@ -143,7 +145,7 @@ impl OutputItems {
         }
     }
 
-    fn begin_part(&mut self, kind: PartKind, number: u32, out: &mut Target<'_>) {
+    fn begin_part(&mut self, kind: PartKind, number: u32, out: &mut WriterOutput<'_>) {
         self.end_part(out);
         self.open.part = Some((kind, number));
         if !self.streams() {
@@ -178,7 +180,7 @@ impl OutputItems {
     }
 
     /// Adds a piece to the open part.
-    fn grow_part(&mut self, text: &Str<'_>, out: &mut Target<'_>) {
+    fn grow_part(&mut self, text: &Str<'_>, out: &mut WriterOutput<'_>) {
         let Some((kind, _)) = self.open.part else { return };
         self.open.text.push_str(text.as_escaped());
         if !self.streams() || text.is_empty() {
@@ -199,7 +201,7 @@ impl OutputItems {
         json.end_object().end_frame("\n\n");
     }
 
-    fn end_part(&mut self, out: &mut Target<'_>) {
+    fn end_part(&mut self, out: &mut WriterOutput<'_>) {
         let Some((kind, _)) = self.open.part else { return };
         if self.streams() {
             self.tell_end_of_part(kind, out);
@@ -242,7 +244,7 @@ impl OutputItems {
         (open.counted, open.note_count) = ((0, 0), 0);
     }
 
-    fn tell_end_of_part(&mut self, kind: PartKind, out: &mut Target<'_>) {
+    fn tell_end_of_part(&mut self, kind: PartKind, out: &mut WriterOutput<'_>) {
         let (index, member, json) = match kind {
             PartKind::Text => ("content_index", "text", begin_event!(self, "response.output_text.done", out)),
             PartKind::Refusal => {
@@ -290,7 +292,7 @@ impl OutputItems {
     }
 
     /// Ends the open item with this status, or as incomplete if the item was truncated.
-    pub(super) fn end_item(&mut self, status: OutputStatus, out: &mut Target<'_>) {
+    pub(super) fn end_item(&mut self, status: OutputStatus, out: &mut WriterOutput<'_>) {
         if self.open.kind == OpenKind::Nothing {
             return;
         }
@@ -319,7 +321,7 @@ impl OutputItems {
         self.open.clear();
     }
 
-    fn tell_arguments(&mut self, out: &mut Target<'_>) {
+    fn tell_arguments(&mut self, out: &mut WriterOutput<'_>) {
         let (member, json) = match self.open.kind {
             OpenKind::FreeText => ("input", begin_event!(self, "response.custom_tool_call_input.done", out)),
             _ => ("arguments", begin_event!(self, "response.function_call_arguments.done", out)),
@@ -399,7 +401,7 @@ pub(super) enum OutputStatus {
 /// Items of requests.
 impl OutputItems {
     /// Opens the item list, once.
-    pub(super) fn open_list(&mut self, out: &mut Target<'_>) {
+    pub(super) fn open_list(&mut self, out: &mut WriterOutput<'_>) {
         if !std::mem::replace(&mut self.listed, true) {
             out.json.key("input").array();
         }
@@ -407,7 +409,7 @@ impl OutputItems {
 
     /// Writes an item of a request. Reasoning waits for the next item: the API refuses reasoning without readable
     /// state, and reasoning at the end of a turn.
-    fn send(&mut self, status: &str, out: &mut Target<'_>) {
+    fn send(&mut self, status: &str, out: &mut WriterOutput<'_>) {
         if self.open.kind == OpenKind::Reasoning {
             let held = std::mem::take(&mut self.open.held);
             if self.open.state.is_none() {
@@ -429,7 +431,7 @@ impl OutputItems {
     }
 
     /// Ends the turn; returns whether the turn has an item.
-    pub(super) fn end_turn(&mut self, out: &mut Target<'_>) -> bool {
+    pub(super) fn end_turn(&mut self, out: &mut WriterOutput<'_>) -> bool {
         self.end_item(OutputStatus::Completed, out);
         if !self.waiting_parts.is_empty() {
             out.ledger.note("reasoning that nothing came of was left out");
@@ -443,10 +445,10 @@ impl OutputItems {
 
 /// Books reasoning parts as lost. Parts of the current frame are borrowed, so that the ledger finds their original
 /// bytes.
-fn lose_parts(parts: &[HeldPart], out: &mut Target<'_>) {
+fn lose_parts(parts: &[HeldPart], out: &mut WriterOutput<'_>) {
     for HeldPart { part, read } in parts.iter().rev() {
         let Some(mut out) = out.at(*read) else {
-            out.lose_part(Of::Reasoning, part, Reason::Refused);
+            out.lose_part(ItemKindTag::Reasoning, part, Reason::Refused);
             continue;
         };
         let part = match part {
@@ -457,7 +459,7 @@ fn lose_parts(parts: &[HeldPart], out: &mut Target<'_>) {
             }
             other => other.clone(),
         };
-        out.lose_part(Of::Reasoning, &part, Reason::Refused);
+        out.lose_part(ItemKindTag::Reasoning, &part, Reason::Refused);
     }
 }
 
@@ -481,7 +483,7 @@ impl AssistantForm for OutputItems {
         self.head = Some((head.id, native_id.map(|id| id.clone().into_owned()), reasons));
     }
 
-    fn piece(&mut self, delta: &Delta<'_>, out: &mut Target<'_>) {
+    fn piece(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
         self.piece = Some((delta.item, delta.part, matches!(delta.value, Part::Summary(_))));
         let reasons = self.head.as_ref().is_some_and(|(item, _, reasons)| *item == delta.item && *reasons);
         if reasons && self.purpose == Purpose::Request {
@@ -494,7 +496,7 @@ impl AssistantForm for OutputItems {
         true
     }
 
-    fn open(&mut self, opening: Opening<'_>, out: &mut Target<'_>) {
+    fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
         match opening {
             Opening::Text(item, part) => {
                 self.open_message(item, out);
@@ -519,7 +521,7 @@ impl AssistantForm for OutputItems {
         }
     }
 
-    fn grow(&mut self, growth: Growth<'_>, out: &mut Target<'_>) {
+    fn grow(&mut self, growth: Growth<'_>, out: &mut WriterOutput<'_>) {
         match growth {
             Growth::Text(text) => self.grow_part(text, out),
             Growth::Refusal(text) => {
@@ -564,11 +566,11 @@ impl AssistantForm for OutputItems {
         }
     }
 
-    fn cut(&mut self, _: &mut Target<'_>) {
+    fn cut(&mut self, _: &mut WriterOutput<'_>) {
         self.open.is_cut = true;
     }
 
-    fn close(&mut self, out: &mut Target<'_>) {
+    fn close(&mut self, out: &mut WriterOutput<'_>) {
         match self.open.kind {
             // Messages and reasoning stay open, because further parts may follow.
             OpenKind::Nothing | OpenKind::Message | OpenKind::Reasoning => self.end_part(out),
@@ -578,7 +580,7 @@ impl AssistantForm for OutputItems {
 }
 
 impl OutputItems {
-    fn open_message(&mut self, item: ItemId, out: &mut Target<'_>) {
+    fn open_message(&mut self, item: ItemId, out: &mut WriterOutput<'_>) {
         if self.open.kind != OpenKind::Message || self.open.source != Some(item) {
             self.begin_item(OpenKind::Message, Some(item), out);
             self.announce(out);
@@ -587,7 +589,7 @@ impl OutputItems {
 
     /// Opens a reasoning item, unless the open item continues. A source that cannot hold a text and its encrypted form
     /// in one item has two items in sequence; these become one item again.
-    fn open_reasoning(&mut self, state: Option<&Opaque<'_>>, out: &mut Target<'_>) {
+    fn open_reasoning(&mut self, state: Option<&Opaque<'_>>, out: &mut WriterOutput<'_>) {
         let source = self.piece.map(|(item, ..)| item);
         let is_open = self.open.kind == OpenKind::Reasoning && self.open.state.is_none();
         let is_same = self.open.source == source;
@@ -606,7 +608,7 @@ impl OutputItems {
     }
 
     /// Writes an annotation of the open text. A citation of a whole text covers all its characters.
-    fn annotate(&mut self, citation: &Citation<'_>, out: &mut Target<'_>) {
+    fn annotate(&mut self, citation: &Citation<'_>, out: &mut WriterOutput<'_>) {
         let Citation { kind, title, source, from, to, .. } = citation;
         let other = kind.as_ref().filter(|kind| !kind.is("url_citation"));
         out.lose_some(Field::CitationKind, other, Reason::Narrowed);

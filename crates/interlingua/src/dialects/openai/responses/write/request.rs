@@ -8,7 +8,7 @@ use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{Author, Field, Media, MediaSource, Request};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 use crate::wire::assistant::AssistantForm;
 use crate::wire::backends::Capabilities;
 use crate::wire::content::WireContent;
@@ -45,7 +45,7 @@ impl RequestForm for ResponsesRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut Target<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
         settings::write(request, self.asker, takes, out);
     }
 
@@ -53,11 +53,11 @@ impl RequestForm for ResponsesRequest {
         &mut self.items
     }
 
-    fn end_assistant(&mut self, _: bool, out: &mut Target<'_>) -> bool {
+    fn end_assistant(&mut self, _: bool, out: &mut WriterOutput<'_>) -> bool {
         self.items.end_turn(out)
     }
 
-    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn media(&mut self, placed: PlacedMedia<'_>, content: &mut WireContent, out: &mut WriterOutput<'_>) {
         let PlacedMedia { of, call: _, delta, media } = placed;
         let mut part = JsonBuffer::default();
         match write_media(media, &mut part.hold(), out) {
@@ -66,7 +66,7 @@ impl RequestForm for ResponsesRequest {
         }
     }
 
-    fn message(&mut self, message: GatheredMessage<'_>, out: &mut Target<'_>) {
+    fn message(&mut self, message: GatheredMessage<'_>, out: &mut WriterOutput<'_>) {
         let GatheredMessage { author, narrowed: _, content, waited: _, waits: _ } = message;
         if content.is_empty() {
             // An empty message is left out.
@@ -84,7 +84,13 @@ impl RequestForm for ResponsesRequest {
         out.json.end_object();
     }
 
-    fn result(&mut self, id: &str, is_error: Option<bool>, content: &mut WireContent, out: &mut Target<'_>) {
+    fn result(
+        &mut self,
+        id: &str,
+        is_error: Option<bool>,
+        content: &mut WireContent,
+        out: &mut WriterOutput<'_>,
+    ) {
         let mark = if is_error == Some(true) {
             out.ledger.note("failed result marked with `[tool error]`");
             ERROR_MARK
@@ -105,16 +111,20 @@ impl RequestForm for ResponsesRequest {
     }
 
     /// Items may be in any order, so no item waits.
-    fn settle(&mut self, _: Speaker, _: &mut Target<'_>) {}
+    fn settle(&mut self, _: Speaker, _: &mut WriterOutput<'_>) {}
 
-    fn end(&mut self, out: &mut Target<'_>) {
+    fn end(&mut self, out: &mut WriterOutput<'_>) {
         self.items.open_list(out);
         out.json.end_array().end_object();
     }
 }
 
 /// Writes a media part, or returns the reason why the API does not support the media.
-fn write_media(media: &Media<'_>, json: &mut JsonWriter<'_>, out: &mut Target<'_>) -> Result<(), Reason> {
+fn write_media(
+    media: &Media<'_>,
+    json: &mut JsonWriter<'_>,
+    out: &mut WriterOutput<'_>,
+) -> Result<(), Reason> {
     // `citable` has no field in this API; the table lists it as lost.
     let Media { media_type, source, name, context, citable: _, detail } = media;
     out.lose_some(Field::MediaContext, context.as_ref(), Reason::NoSlot);

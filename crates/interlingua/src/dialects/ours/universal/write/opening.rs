@@ -7,11 +7,11 @@ use super::{Made, RawState, UniversalWriter};
 use crate::dialects::ours::unreadable_run::UnreadableLines;
 use crate::json::{Raw, Str};
 use crate::model::{Neutral as _, Session, Spelling, time};
-use crate::pipe::Target;
+use crate::pipe::WriterOutput;
 
 impl UniversalWriter {
     /// Writes the first event and the waiting input.
-    pub(super) fn begin(&mut self, beginning: Beginning, out: &mut Target<'_>) {
+    pub(super) fn begin(&mut self, beginning: Beginning, out: &mut WriterOutput<'_>) {
         let is_whole = beginning.is_whole();
         let Begun { inputs, session, time } = beginning.end();
         self.time_is_made_up = time.is_none();
@@ -50,7 +50,7 @@ impl UniversalWriter {
     }
 
     /// Ends the wait, if input waits.
-    pub(super) fn begin_now(&mut self, out: &mut Target<'_>) {
+    pub(super) fn begin_now(&mut self, out: &mut WriterOutput<'_>) {
         if let Some(beginning) = self.beginning.take() {
             self.begin(beginning, out);
         }
@@ -62,7 +62,7 @@ impl UniversalWriter {
         lines: &UnreadableLines<'_>,
         more: bool,
         place: &str,
-        out: &mut Target<'_>,
+        out: &mut WriterOutput<'_>,
     ) {
         let UnreadableLines { owner, why, bytes, .. } = *lines;
         if self.unreadable.joins(owner, bytes, why, more) {
@@ -81,7 +81,7 @@ impl UniversalWriter {
 
     /// Writes the remaining unreadable lines, if any.
     #[inline]
-    pub(super) fn end_unreadable(&mut self, out: &mut Target<'_>) {
+    pub(super) fn end_unreadable(&mut self, out: &mut WriterOutput<'_>) {
         self.was_unreadable = false;
         if !self.unreadable.is_empty() {
             let (mut run, place) =
@@ -96,7 +96,7 @@ impl UniversalWriter {
     }
 
     /// Adds the raw line to the waiting event and writes the output after it.
-    pub(super) fn release(&mut self, raw: Option<&str>, out: &mut Target<'_>) {
+    pub(super) fn release(&mut self, raw: Option<&str>, out: &mut WriterOutput<'_>) {
         if std::mem::take(&mut self.raw) == RawState::Unsaid {
             self.early_raw = raw.map(str::to_owned).or_else(|| self.early_raw.take());
             return;
@@ -112,7 +112,7 @@ impl UniversalWriter {
     }
 
     /// Writes the first event, which holds the known session values.
-    pub(super) fn first(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+    pub(super) fn first(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
         let own = |text: &Str<'_>| text.as_escaped().to_owned();
         let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
         self.native_session = session.id.as_ref().map(own);
@@ -128,7 +128,7 @@ impl UniversalWriter {
         });
     }
 
-    pub(super) fn session(&mut self, session: &Session<'_>, out: &mut Target<'_>) {
+    pub(super) fn session(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
         if self.session.is_none() {
             return self.first(session, out);
         }

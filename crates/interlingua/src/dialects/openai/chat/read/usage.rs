@@ -1,14 +1,14 @@
 //! The usage of a response, in the forms of several servers.
 
 use crate::model::{Field, Usage};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::Val;
 use crate::wire::answer::output_and_reasoning;
 use crate::wire::note_blanks;
 
 /// Reads a `usage` object. `prompt_tokens` counts all input; cache reads and writes are counted separately, in one of
 /// several members.
-pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
+pub(super) fn read_usage(usage: Val<'_>, out: &mut EventSink<'_>) -> Usage {
     note_blanks(usage);
     let input = usage.get("prompt_tokens_details");
     let output = usage.get("completion_tokens_details");
@@ -65,7 +65,7 @@ pub(super) fn read_usage(usage: Val<'_>, out: &mut Events<'_>) -> Usage {
 
 /// The first count in several members; members with the same count are claimed too. A cache count above `most` is
 /// limited to `most`, and its members stay unclaimed.
-fn count(places: &[Option<Val<'_>>], most: u64, field: Field, out: &mut Events<'_>) -> Option<u64> {
+fn count(places: &[Option<Val<'_>>], most: u64, field: Field, out: &mut EventSink<'_>) -> Option<u64> {
     let mut told = places.iter().flatten().filter_map(|val| Some((val, val.u64()?)));
     let (_, first) = told.clone().next()?;
     if first > most {

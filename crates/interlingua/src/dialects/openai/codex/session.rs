@@ -1,9 +1,9 @@
 //! Session facts: the head line, the settings of turns, and the history that a fork copied from its parent.
 
 use super::read::{CodexReader, Payload};
-use crate::json::{Latest, Raw, Str};
+use crate::json::{ChangeDetector, Raw, Str};
 use crate::model::{Author, Event, Field, ItemKind, Origin, Part, Session};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The part of a fork's file that was copied from its parent's file. Older forks begin with a copy of all parent lines,
@@ -63,7 +63,7 @@ fn time_of_day(time: &str) -> Option<u64> {
 /// The last settings that were reported.
 #[derive(Default)]
 pub(super) struct KnownSettings {
-    text: Latest,
+    text: ChangeDetector,
     /// The notice data that was reported for these settings.
     data: String,
 }
@@ -106,7 +106,7 @@ impl CodexReader {
         &mut self,
         line_kind: Option<Val<'_>>,
         payload: Payload<'_>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let meta = payload.val;
         let id = meta.str_or_empty("id");
@@ -126,7 +126,7 @@ impl CodexReader {
         }
     }
 
-    fn read_prompt(&mut self, line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut Events<'_>) {
+    fn read_prompt(&mut self, line_kind: Option<Val<'_>>, payload: Payload<'_>, out: &mut EventSink<'_>) {
         let meta = payload.val;
         let source = meta.get("source").and_then(|source| source.get("subagent"));
         self.is_subagent |= source.is_some();
@@ -178,7 +178,7 @@ impl CodexReader {
         Some(Raw::new(&self.data))
     }
 
-    fn tell_head(&mut self, meta: Val<'_>, out: &mut Events<'_>) {
+    fn tell_head(&mut self, meta: Val<'_>, out: &mut EventSink<'_>) {
         let vcs = |name, field| meta.get("git").and_then(|git| git.note_str(name, field));
         let forked = meta.note_str("forked_from_id", Field::SessionParent);
         let spawned = || meta.note_str("parent_thread_id", Field::SessionParent);
@@ -202,7 +202,7 @@ impl CodexReader {
         &mut self,
         settings: Val<'t>,
         time: Option<Val<'t>>,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         const WANTED: WantedNames<7> = WantedNames::new(SETTINGS);
         let [model, cwd, approval, sandbox, effort, reasoning_effort, provider] = settings.find(&WANTED);
@@ -222,13 +222,18 @@ impl CodexReader {
     }
 
     /// Reads the session title that users see.
-    pub(super) fn read_title(&mut self, title: Option<Val<'_>>, time: Option<Val<'_>>, out: &mut Events<'_>) {
+    pub(super) fn read_title(
+        &mut self,
+        title: Option<Val<'_>>,
+        time: Option<Val<'_>>,
+        out: &mut EventSink<'_>,
+    ) {
         let told = Session { title: title.and_then(|title| title.str()), ..Session::default() };
         self.tell_change(told, time, out);
     }
 
     /// Emits changed session facts, with the time of the change.
-    fn tell_change(&mut self, told: Session<'_>, time: Option<Val<'_>>, out: &mut Events<'_>) {
+    fn tell_change(&mut self, told: Session<'_>, time: Option<Val<'_>>, out: &mut EventSink<'_>) {
         let is_news = self.session.known().id.is_some() && !told.is_old_news(self.session.known());
         if let Some(time) = time.filter(|time| is_news && time.is_time()) {
             out.event(&Event::Clock(time.raw()));

@@ -1,8 +1,8 @@
 //! Fields that universal events support: nearly all.
 
-use crate::model::{Field, Says, attempts, citations, failures, listings, oversight, settings};
+use crate::model::{Field, Support, attempts, citations, failures, listings, oversight, settings};
 
-pub(super) const fn says(field: Field) -> Says {
+pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::ItemId
         | Field::ItemParent
@@ -15,20 +15,20 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemAnswer
         | Field::ItemPhase
         | Field::ItemSubject
-        | Field::ItemCopiedFrom => Says::Less("reasoning within a message has none of its own"),
+        | Field::ItemCopiedFrom => Support::Less("reasoning within a message has none of its own"),
         Field::ItemStatus => {
-            Says::Less("reasoning, and a message that only holds items, have none of their own")
+            Support::Less("reasoning, and a message that only holds items, have none of their own")
         }
         Field::ResultIsError | Field::ResultExitCode | Field::ResultDuration => {
-            Says::Less("only items that are shown have it")
+            Support::Less("only items that are shown have it")
         }
-        Field::EventTime => Says::Less("only the envelope tells it, in UTC and never going back"),
-        Field::TurnTime => {
-            Says::Less("without a turn or new usage only the envelope tells it, in UTC and never going back")
-        }
-        Field::SessionEndStatus | Field::SessionEndMessage => Says::Less("a session ends once"),
-        oversight!() => Says::Less("an answer to a request that is not open is not said"),
-        settings!() => Says::Emulated("a status item `request`"),
+        Field::EventTime => Support::Less("only the envelope tells it, in UTC and never going back"),
+        Field::TurnTime => Support::Less(
+            "without a turn or new usage only the envelope tells it, in UTC and never going back",
+        ),
+        Field::SessionEndStatus | Field::SessionEndMessage => Support::Less("a session ends once"),
+        oversight!() => Support::Less("an answer to a request that is not open is not said"),
+        settings!() => Support::Emulated("a status item `request`"),
         Field::UsageInput
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
@@ -36,16 +36,16 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::UsageInputAudio
         | Field::UsageOutput
         | Field::UsageReasoning
-        | Field::UsageOutputAudio => Says::Emulated("a status item `usage`, or in `turn.ended`"),
-        listings!() => Says::Emulated("a status item `model`"),
-        Field::RewindTo | Field::RewindTurns => Says::Emulated("a status item `rewound`"),
+        | Field::UsageOutputAudio => Support::Emulated("a status item `usage`, or in `turn.ended`"),
+        listings!() => Support::Emulated("a status item `model`"),
+        Field::RewindTo | Field::RewindTurns => Support::Emulated("a status item `rewound`"),
         Field::CompactionTrigger
         | Field::CompactionBefore
         | Field::CompactionAfter
         | Field::CompactionSummary
         | Field::CompactionHistory
-        | Field::CompactionKeptFrom => Says::Emulated("a status item `compacted`"),
-        Field::Structure | Field::Padding => Says::Exactly,
+        | Field::CompactionKeptFrom => Support::Emulated("a status item `compacted`"),
+        Field::Structure | Field::Padding => Support::Exactly,
         Field::SessionId
         | Field::SessionParent
         | Field::SessionParentCall
@@ -64,17 +64,17 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SandboxPolicy
         | Field::SessionEffort
         | Field::SessionLeaf
-        | Field::SessionUnrecorded => Says::Exactly,
+        | Field::SessionUnrecorded => Support::Exactly,
         Field::TurnId
         | Field::TurnModel
         | Field::TurnAnswer
         | Field::StopReason
         | Field::StopSequence
         | Field::StopDetail
-        | Field::Cost => Says::Exactly,
-        attempts!() => Says::Exactly,
-        failures!() => Says::Exactly,
-        citations!() => Says::Exactly,
+        | Field::Cost => Support::Exactly,
+        attempts!() => Support::Exactly,
+        failures!() => Support::Exactly,
+        citations!() => Support::Exactly,
         Field::ItemAuthor
         | Field::MessageText
         | Field::MessageMedia
@@ -89,20 +89,20 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::MediaDetail
         | Field::FilePath
         | Field::FileAction
-        | Field::FileDiff => Says::Exactly,
+        | Field::FileDiff => Support::Exactly,
         Field::ReasoningText
         | Field::ReasoningSummary
         | Field::Signature
         | Field::Encrypted
-        | Field::Issuer => Says::Exactly,
+        | Field::Issuer => Support::Exactly,
         Field::CallId | Field::CallKind | Field::CallNamespace | Field::CallName | Field::CallArgs => {
-            Says::Exactly
+            Support::Exactly
         }
         Field::ResultCallId
         | Field::ResultName
         | Field::ResultText
         | Field::ResultMedia
-        | Field::ResultJson => Says::Exactly,
-        Field::NoticeType | Field::NoticeText | Field::NoticeData => Says::Exactly,
+        | Field::ResultJson => Support::Exactly,
+        Field::NoticeType | Field::NoticeText | Field::NoticeData => Support::Exactly,
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::patch::PatchFinder;
 use crate::json::Str;
 use crate::model::{FileRef, ItemId, Part};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 
 /// The outcome of a call.
@@ -281,7 +281,7 @@ fn change_of(path: &Str<'_>, change: Val<'_>, waiting: &mut usize, files: &mut V
 }
 
 /// Emits the changed files as parts of a result, numbered from `first`.
-pub(super) fn say_files(files: &[FileChange], item: ItemId, first: u32, out: &mut Events<'_>) {
+pub(super) fn say_files(files: &[FileChange], item: ItemId, first: u32, out: &mut EventSink<'_>) {
     for (number, FileChange { path, action, diff }) in (first..).zip(files) {
         let file = FileRef {
             path: Str::escaped(path),

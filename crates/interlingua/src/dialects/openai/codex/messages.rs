@@ -5,10 +5,10 @@ use super::read::{CodexReader, Payload, begin, complete};
 use crate::dialects::openai::items::text_of;
 use crate::json::Str;
 use crate::model::{
-    Author, Field, ItemHead, ItemId, ItemKind, Media, MediaSource, Of, Opaque, OpaqueKind, Origin, Part,
-    Shape, issuers,
+    Author, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Origin,
+    Part, Shape, issuers,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val};
 use crate::wire::media::from_data_url;
 
@@ -38,7 +38,7 @@ impl CodexReader {
         payload: Payload<'t>,
         voice: Voice,
         form: Form,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         let frame = out.frame_number();
         self.end_last(frame, out);
@@ -134,7 +134,7 @@ impl CodexReader {
         &mut self,
         payload: Payload<'t>,
         members: [(Option<Val<'t>>, Field); 2],
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
         payload.kind.note_text(Field::Structure);
         let mut head = self.head(ItemKind::Reasoning, Author::Assistant, out);
@@ -204,9 +204,9 @@ impl CodexReader {
         field: Field,
         number: u32,
         item: ItemId,
-        out: &mut Events<'_>,
+        out: &mut EventSink<'_>,
     ) {
-        if let Some(value) = read_part(val, field, Of::Message) {
+        if let Some(value) = read_part(val, field, ItemKindTag::Message) {
             out.delta(item, number, value);
         } else if voice != Voice::Reasoning {
             let inner = Payload::new(val, None);
@@ -218,7 +218,7 @@ impl CodexReader {
     }
 
     /// Reads reasoning that is a block of a message.
-    fn thought_within(&mut self, block: Payload<'_>, within: ItemId, out: &mut Events<'_>) {
+    fn thought_within(&mut self, block: Payload<'_>, within: ItemId, out: &mut EventSink<'_>) {
         block.kind.note_text(Field::Structure);
         let mut head = self.head(ItemKind::Reasoning, Author::Assistant, out);
         begin(&mut head, block);
@@ -235,7 +235,7 @@ impl CodexReader {
 const STATE: &str = "encrypted_content";
 
 /// Emits the encrypted state with which reasoning is returned to its issuer.
-fn say_state(payload: Payload<'_>, item: ItemId, number: u32, out: &mut Events<'_>) {
+fn say_state(payload: Payload<'_>, item: ItemId, number: u32, out: &mut EventSink<'_>) {
     if let Some(value) = payload.val.take_str(STATE, Field::Encrypted) {
         out.delta(item, number, Part::Opaque(state(value)));
     }
@@ -280,7 +280,7 @@ pub(super) fn is_part(part: Val<'_>) -> bool {
     text_of(part).is_some() || is("input_image", "image_url") || is("refusal", "refusal") || is(STATE, STATE)
 }
 
-pub(super) fn read_part(part: Val<'_>, text_field: Field, of: Of) -> Option<Part<'_>> {
+pub(super) fn read_part(part: Val<'_>, text_field: Field, of: ItemKindTag) -> Option<Part<'_>> {
     let value = if let Some(text) = text_of(part) {
         let text = text.take_text(text_field)?;
         if text_field == Field::ReasoningSummary { Part::Summary(text) } else { Part::Text(text) }

@@ -2,27 +2,27 @@
 //! lost. A supported field leaves a hole in the line, so [`super::read`] must read every supported field back.
 
 use crate::model::{
-    Field, Says, attempts, citations, failures, listings, oversight, revisions, session, settings, turns,
+    Field, Support, attempts, citations, failures, listings, oversight, revisions, session, settings, turns,
 };
 
-pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
+pub(in crate::dialects::ours) const fn support(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
+        Field::Structure | Field::Padding => Support::Exactly,
         Field::EventTime => {
-            Says::Less("the time of an event without an entry of its own, or of an item with another time")
+            Support::Less("the time of an event without an entry of its own, or of an item with another time")
         }
         // The model's declarations cover every field of these groups, including fields added later.
-        session!() if matches!(field, Field::SessionLeaf) => Says::Less("the last one that is told"),
-        session!() => Says::Exactly,
-        settings!() => Says::Exactly,
-        turns!() => Says::Exactly,
-        oversight!() => Says::Exactly,
-        failures!() => Says::Exactly,
-        citations!() => Says::Exactly,
-        revisions!() => Says::Exactly,
-        attempts!() => Says::Exactly,
-        listings!() => Says::Exactly,
-        Field::Cost => Says::Exactly,
+        session!() if matches!(field, Field::SessionLeaf) => Support::Less("the last one that is told"),
+        session!() => Support::Exactly,
+        settings!() => Support::Exactly,
+        turns!() => Support::Exactly,
+        oversight!() => Support::Exactly,
+        failures!() => Support::Exactly,
+        citations!() => Support::Exactly,
+        revisions!() => Support::Exactly,
+        attempts!() => Support::Exactly,
+        listings!() => Support::Exactly,
+        Field::Cost => Support::Exactly,
         Field::UsageInput
         | Field::UsageCacheRead
         | Field::UsageCacheWrite
@@ -30,7 +30,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         | Field::UsageInputAudio
         | Field::UsageOutput
         | Field::UsageReasoning
-        | Field::UsageOutputAudio => Says::Less("a count that goes down again within one response"),
+        | Field::UsageOutputAudio => Support::Less("a count that goes down again within one response"),
         Field::ItemAuthor
         | Field::ItemOrigin
         | Field::ItemId
@@ -42,7 +42,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         | Field::ItemAnswer
         | Field::ItemPhase
         | Field::ItemSubject
-        | Field::ItemStatus => Says::Exactly,
+        | Field::ItemStatus => Support::Exactly,
         Field::MessageText
         | Field::MessageMedia
         | Field::MessageJson
@@ -56,14 +56,14 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         | Field::MediaDetail
         | Field::FilePath
         | Field::FileAction
-        | Field::FileDiff => Says::Exactly,
+        | Field::FileDiff => Support::Exactly,
         Field::ReasoningText
         | Field::ReasoningSummary
         | Field::Signature
         | Field::Encrypted
-        | Field::Issuer => Says::Exactly,
+        | Field::Issuer => Support::Exactly,
         Field::CallId | Field::CallKind | Field::CallNamespace | Field::CallName | Field::CallArgs => {
-            Says::Exactly
+            Support::Exactly
         }
         Field::ResultCallId
         | Field::ResultName
@@ -72,7 +72,7 @@ pub(in crate::dialects::ours) const fn says(field: Field) -> Says {
         | Field::ResultJson
         | Field::ResultIsError
         | Field::ResultExitCode
-        | Field::ResultDuration => Says::Exactly,
-        Field::NoticeType | Field::NoticeText | Field::NoticeData => Says::Exactly,
+        | Field::ResultDuration => Support::Exactly,
+        Field::NoticeType | Field::NoticeText | Field::NoticeData => Support::Exactly,
     }
 }

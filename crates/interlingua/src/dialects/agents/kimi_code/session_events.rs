@@ -6,7 +6,7 @@ use crate::log::hunk_of;
 use crate::model::{
     Compaction, Decision, Event, Failure, FailureClass, Field, Permission, Rewind, Turn, Usage,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The file change of a call, as the program displays it to the user.
@@ -59,7 +59,7 @@ pub(super) fn usage_of(usage: Val<'_>) -> Usage {
 
 impl KimiCodeReader {
     /// Reads an event that is not an item; returns whether the line is an event.
-    pub(super) fn happened(&mut self, line: Line<'_>, word: &str, out: &mut Events<'_>) -> bool {
+    pub(super) fn happened(&mut self, line: Line<'_>, word: &str, out: &mut EventSink<'_>) -> bool {
         let val = line.val;
         match word {
             "usage.record" if val.get("usage").is_some_and(|usage| usage.kind() == Kind::Object) => {
@@ -114,7 +114,7 @@ impl KimiCodeReader {
     }
 
     /// The agent requests permission.
-    pub(super) fn asks(&mut self, line: Line<'_>, out: &mut Events<'_>) {
+    pub(super) fn asks(&mut self, line: Line<'_>, out: &mut EventSink<'_>) {
         let Some(request) = asked_in(line.val) else { return };
         line.happens(out);
         line.val.note_str("kind", Field::Structure);
@@ -137,7 +137,7 @@ impl KimiCodeReader {
     }
 
     /// A permission was granted or refused. The decision holds the call's id, not the request's.
-    fn answers(&mut self, line: Line<'_>, out: &mut Events<'_>) -> bool {
+    fn answers(&mut self, line: Line<'_>, out: &mut EventSink<'_>) -> bool {
         const WANTED: WantedNames<3> = WantedNames::new(["toolCallId", "action", "result"]);
         let [call, action, result] = line.val.find(&WANTED);
         let decision = result.and_then(|result| result.get("decision"));
@@ -175,7 +175,7 @@ impl KimiCodeReader {
 }
 
 /// The conversation was compacted. The event holds the summary; the lines before it remain in the file.
-fn compacted(line: Line<'_>, out: &mut Events<'_>) {
+fn compacted(line: Line<'_>, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<4> =
         WantedNames::new(["tokensBefore", "tokensAfter", "contextSummary", "summary"]);
     let [before, after, short, long] = line.val.find(&WANTED);

@@ -3,7 +3,7 @@
 //! `kit_in_request` and `kit_in_answer`.
 
 use crate::ledger::Reason;
-use crate::model::{Field, Says};
+use crate::model::{Field, Support};
 
 /// Fields with the same support in requests and answers. No wire dialect has members for sessions, oversight or
 /// notices; and messages have no id, time, parent or model of their own.
@@ -40,7 +40,7 @@ pub(crate) use kit_in_both;
 /// Fields whose support in a request is that of [`in_request`].
 macro_rules! kit_in_request {
     () => {
-        crate::wire::says::kit_in_both!()
+        crate::wire::support::kit_in_both!()
             | crate::model::Field::ToolChoice
             | crate::model::Field::ParallelCalls
             | crate::model::Field::ItemAnswer
@@ -62,7 +62,7 @@ pub(crate) use kit_in_request;
 /// Fields whose support in an answer is that of [`in_answer`].
 macro_rules! kit_in_answer {
     () => {
-        crate::wire::says::kit_in_both!()
+        crate::wire::support::kit_in_both!()
             | crate::model::Field::TurnId
             | crate::model::Field::TurnModel
             | crate::model::Field::ErrorMessage
@@ -76,65 +76,65 @@ macro_rules! kit_in_answer {
 pub(crate) use kit_in_answer;
 
 /// The support of requests.
-pub(crate) const fn in_request(field: Field) -> Says {
+pub(crate) const fn in_request(field: Field) -> Support {
     match field {
-        Field::ItemAuthor => Says::Less(
+        Field::ItemAuthor => Support::Less(
             "some servers do not know developers, or a system that speaks later; messages in a row are joined",
         ),
-        Field::ToolChoice => Says::Less("without such a tool there is no choice"),
-        Field::ParallelCalls => Says::Less("without calls nothing is parallel"),
-        Field::ResultCallId => Says::Less(
+        Field::ToolChoice => Support::Less("without such a tool there is no choice"),
+        Field::ParallelCalls => Support::Less("without calls nothing is parallel"),
+        Field::ResultCallId => Support::Less(
             "letters that the API does not take are replaced, with a hash at the end; results without a call are lost",
         ),
-        Field::ResultJson => {
-            Says::Less("written as text; results without a call, and of tools that a provider runs, are lost")
-        }
+        Field::ResultJson => Support::Less(
+            "written as text; results without a call, and of tools that a provider runs, are lost",
+        ),
         // The call holds the name.
-        Field::ResultName => Says::No(Reason::Redundant),
+        Field::ResultName => Support::No(Reason::Redundant),
         other => in_both(other),
     }
 }
 
 /// The support of answers, whole or streamed.
-pub(crate) const fn in_answer(field: Field) -> Says {
+pub(crate) const fn in_answer(field: Field) -> Support {
     match field {
-        Field::ItemAuthor => Says::Less("only the assistant speaks"),
-        Field::TurnId | Field::TurnModel => Says::Less("the first of several answers"),
-        Field::ErrorMessage => Says::Less("only of the first failure"),
+        Field::ItemAuthor => Support::Less("only the assistant speaks"),
+        Field::TurnId | Field::TurnModel => Support::Less("the first of several answers"),
+        Field::ErrorMessage => Support::Less("only of the first failure"),
         other => in_both(other),
     }
 }
 
 /// Support for a count that an answer has a member for.
-pub(crate) const COUNTED: Says =
-    Says::Less("counts that later ones replace, and those of an answer that failed");
+pub(crate) const COUNTED: Support =
+    Support::Less("counts that later ones replace, and those of an answer that failed");
 
 /// Support for call fields in a message.
-pub(crate) const CALLED: Says = Says::Less("calls of tools that a provider runs are lost");
+pub(crate) const CALLED: Support = Support::Less("calls of tools that a provider runs are lost");
 
 /// The same for arguments that must be an object.
-pub(crate) const CALLED_WITH_OBJECT: Says = Says::Less(
+pub(crate) const CALLED_WITH_OBJECT: Support = Support::Less(
     "what is no JSON object becomes the member `_raw_arguments`; calls of tools that a provider runs are lost",
 );
 
 /// Support for result fields in a request.
-pub(crate) const ANSWERED: Says =
-    Says::Less("results without a call, and of tools that a provider runs, are lost");
+pub(crate) const ANSWERED: Support =
+    Support::Less("results without a call, and of tools that a provider runs, are lost");
 
-const CALL_LETTERS: Says = Says::Less(
+const CALL_LETTERS: Support = Support::Less(
     "letters that the API does not take are replaced, with a hash at the end; calls of tools that a provider runs are lost",
 );
 
-const fn in_both(field: Field) -> Says {
+const fn in_both(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
-        Field::ItemStatus => Says::Less("only that a call was cut off shows"),
+        Field::Structure | Field::Padding => Support::Exactly,
+        Field::ItemStatus => Support::Less("only that a call was cut off shows"),
         Field::CallId | Field::CallName => CALL_LETTERS,
         Field::CallNamespace => {
-            Says::Less("put before the name; calls of tools that a provider runs are lost")
+            Support::Less("put before the name; calls of tools that a provider runs are lost")
         }
-        Field::MessageJson => Says::Emulated("written as text"),
+        Field::MessageJson => Support::Emulated("written as text"),
         // The remaining fields have a place only in the opposite direction, or nowhere on the wire.
-        _ => Says::No(Reason::NoSlot),
+        _ => Support::No(Reason::NoSlot),
     }
 }

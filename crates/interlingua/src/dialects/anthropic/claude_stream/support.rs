@@ -3,33 +3,33 @@
 
 use crate::ledger::Reason;
 use crate::model::{
-    Field, Says, attempts, caches, citations, failures, listings, notices, revisions, session, settings,
+    Field, Support, attempts, caches, citations, failures, listings, notices, revisions, session, settings,
     usage,
 };
 
-pub(super) const fn says(field: Field) -> Says {
+pub(super) const fn support(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
+        Field::Structure | Field::Padding => Support::Exactly,
         Field::ItemAuthor
         | Field::MessageText
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName => Says::Less("only prompts are said: messages of the user with text or media"),
-        Field::StopReason => Says::Less("only that a turn was cancelled is said: the interrupt"),
+        | Field::MediaName => Support::Less("only prompts are said: messages of the user with text or media"),
+        Field::StopReason => Support::Less("only that a turn was cancelled is said: the interrupt"),
         Field::PermissionId | Field::PermissionAnswer | Field::PermissionMessage => {
-            Says::Less("only answers are said: the agent knows what it asked")
+            Support::Less("only answers are said: the agent knows what it asked")
         }
-        Field::PermissionBy => Says::No(Reason::NoSlot),
-        Field::PermissionAction => Says::Less("only an answer for the whole session names what it allows"),
-        Field::PermissionInput => Says::Less("only an allowance repeats what it allows"),
+        Field::PermissionBy => Support::No(Reason::NoSlot),
+        Field::PermissionAction => Support::Less("only an answer for the whole session names what it allows"),
+        Field::PermissionInput => Support::Less("only an allowance repeats what it allows"),
         Field::QuestionId | Field::QuestionDeclined => {
-            Says::Less("only answers are said: the agent knows what it asked")
+            Support::Less("only answers are said: the agent knows what it asked")
         }
         Field::QuestionText
         | Field::QuestionOption
         | Field::QuestionOptionAbout
-        | Field::QuestionMultiple => Says::Less("only an answer repeats its question"),
-        Field::QuestionAnswer => Says::Less("only answers to a question that is repeated are said"),
+        | Field::QuestionMultiple => Support::Less("only an answer repeats its question"),
+        Field::QuestionAnswer => Support::Less("only answers to a question that is repeated are said"),
         Field::TurnId
         | Field::TurnModel
         | Field::TurnTime
@@ -61,13 +61,13 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ResultJson
         | Field::ResultIsError
         | Field::PermissionCallId
-        | Field::QuestionCallId => Says::No(Reason::NoSlot),
-        session!() => Says::No(Reason::NoSlot),
-        settings!() => Says::No(Reason::NoSlot),
-        usage!() => Says::No(Reason::NoSlot),
-        notices!() => Says::No(Reason::NoSlot),
-        failures!() => Says::No(Reason::NoSlot),
-        Field::ItemOrigin => Says::Less("only what a person typed is a prompt"),
+        | Field::QuestionCallId => Support::No(Reason::NoSlot),
+        session!() => Support::No(Reason::NoSlot),
+        settings!() => Support::No(Reason::NoSlot),
+        usage!() => Support::No(Reason::NoSlot),
+        notices!() => Support::No(Reason::NoSlot),
+        failures!() => Support::No(Reason::NoSlot),
+        Field::ItemOrigin => Support::Less("only what a person typed is a prompt"),
         Field::EventTime
         | Field::TurnAnswer
         | Field::StopDetail
@@ -80,11 +80,11 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ItemPhase
         | Field::ItemSubject
         | Field::ResultExitCode
-        | Field::ResultDuration => Says::No(Reason::NoSlot),
-        listings!() => Says::No(Reason::NoSlot),
-        citations!() => Says::No(Reason::NoSlot),
-        caches!() => Says::No(Reason::NoSlot),
-        revisions!() => Says::No(Reason::NoSlot),
-        attempts!() => Says::No(Reason::NoSlot),
+        | Field::ResultDuration => Support::No(Reason::NoSlot),
+        listings!() => Support::No(Reason::NoSlot),
+        citations!() => Support::No(Reason::NoSlot),
+        caches!() => Support::No(Reason::NoSlot),
+        revisions!() => Support::No(Reason::NoSlot),
+        attempts!() => Support::No(Reason::NoSlot),
     }
 }

@@ -8,11 +8,11 @@ use crate::model::{
     Author, Compaction, Decision, Event, Failure, FailureClass, Field, Origin, Permission, Prompt, Question,
     Session, SessionEnd, Status, Stop, StopClass, Turn, Words,
 };
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 impl CopilotLogReader {
-    pub(super) fn happened(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    pub(super) fn happened(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let data = line.data;
         match line.word() {
             // Settings of a subagent do not belong to the session.
@@ -106,7 +106,7 @@ impl CopilotLogReader {
         }
     }
 
-    fn session_facts(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn session_facts(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<6> = WantedNames::new([
             "sessionId",
             "copilotVersion",
@@ -137,7 +137,7 @@ impl CopilotLogReader {
     }
 
     /// A run of the program ends; the session may be resumed later.
-    fn shutdown(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn shutdown(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<4> =
             WantedNames::new(["shutdownType", "errorReason", "modelMetrics", "accountingSnapshot"]);
         let [kind, reason, metrics, snapshot] = line.data.find(&WANTED);
@@ -159,7 +159,7 @@ impl CopilotLogReader {
     }
 
     /// The last printed line.
-    fn printed_result(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn printed_result(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let id = line.data.note_str("sessionId", Field::SessionId);
         self.tell(line, Session { id, ..Session::default() }, out);
         if let Some(code) = line.data.get("exitCode").filter(|code| code.kind() == Kind::Number) {
@@ -171,7 +171,7 @@ impl CopilotLogReader {
     }
 
     /// The summary is a message: Copilot passes it to the model as a user message.
-    fn compacted(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn compacted(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new([
             "success",
             "trigger",
@@ -200,7 +200,7 @@ impl CopilotLogReader {
         }
     }
 
-    fn permission(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn permission(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let request = line.data.get("permissionRequest").filter(|request| request.kind() == Kind::Object);
         let Some(request) = request else { return self.notice_with_data(line, out) };
         let id = line.data.note_str("requestId", Field::PermissionId).unwrap_or_default();
@@ -222,7 +222,7 @@ impl CopilotLogReader {
         self.notice(line, &["permissionMode", "riskAssessment", "resolvedByHook"], out);
     }
 
-    fn permission_given(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn permission_given(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let result = line.data.get("result").filter(|result| result.kind() == Kind::Object);
         let kind = result.and_then(|result| result.get("kind"));
         let why = || {
@@ -249,7 +249,7 @@ impl CopilotLogReader {
         self.notice(line, &["decisionSource"], out);
     }
 
-    fn question(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn question(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let choices = line.data.get("choices");
         let choices = choices.into_iter().flat_map(|choices| choices.elements());
         let options = choices.filter_map(|choice| Some((choice.note_text(Field::QuestionOption)?, None)));
@@ -269,7 +269,7 @@ impl CopilotLogReader {
         self.notice(line, &["allowFreeform"], out);
     }
 
-    fn question_answered(&mut self, line: &CopilotLine<'_>, out: &mut Events<'_>) {
+    fn question_answered(&mut self, line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
         let answer = line.data.note_str("answer", Field::QuestionAnswer);
         let question = Question {
             id: line.data.note_str("requestId", Field::QuestionId).unwrap_or_default(),
@@ -292,7 +292,7 @@ impl CopilotLogReader {
     }
 }
 
-fn tell_error(line: &CopilotLine<'_>, out: &mut Events<'_>) {
+fn tell_error(line: &CopilotLine<'_>, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<5> =
         WantedNames::new(["message", "statusCode", "errorCode", "errorType", "serviceRequestId"]);
     let [message, status, code, kind, request_id] = line.data.find(&WANTED);

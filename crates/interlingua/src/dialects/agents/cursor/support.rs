@@ -2,12 +2,12 @@
 
 use crate::ledger::Reason;
 use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
-use crate::model::{Field, Says};
+use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
-pub(super) const fn says(field: Field) -> Says {
+pub(super) const fn support(field: Field) -> Support {
     match field {
-        Field::Structure | Field::Padding => Says::Exactly,
+        Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
         Field::CallName | Field::CallArgs => OF_MAIN_AGENT,
         said_by_kept_frames!()
@@ -19,14 +19,18 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::SessionBranch
         | Field::SessionCommit
         | Field::SessionRepository
-        | Field::PermissionMode => Says::Less("only lines that were kept say it"),
+        | Field::PermissionMode => Support::Less("only lines that were kept say it"),
 
-        Field::ItemAuthor => Says::Less("system prompts are left out; a tool that speaks is the user"),
-        Field::CallKind => Says::Less("free text is told by its form; who runs a tool is not"),
-        Field::CallNamespace => Says::Less("before the tool's name; what subagents say and do is left out"),
-        Field::MessageJson | Field::Refusal => Says::Less("as text; what subagents say and do is left out"),
+        Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
+        Field::CallKind => Support::Less("free text is told by its form; who runs a tool is not"),
+        Field::CallNamespace => {
+            Support::Less("before the tool's name; what subagents say and do is left out")
+        }
+        Field::MessageJson | Field::Refusal => {
+            Support::Less("as text; what subagents say and do is left out")
+        }
 
-        Field::ItemAgent => Says::Less("only whose log it is: what another one says is left out"),
+        Field::ItemAgent => Support::Less("only whose log it is: what another one says is left out"),
         Field::ItemOrigin
         | Field::ItemId
         | Field::ItemParent
@@ -43,9 +47,9 @@ pub(super) const fn says(field: Field) -> Says {
         | Field::ReasoningSummary
         | Field::Signature
         | Field::Encrypted
-        | Field::Issuer => Says::No(Reason::NoSlot),
+        | Field::Issuer => Support::No(Reason::NoSlot),
 
-        Field::CompactionSummary => Says::Emulated("as a message"),
-        crate::model::results!() | said_by_no_log!() => Says::No(Reason::NoSlot),
+        Field::CompactionSummary => Support::Emulated("as a message"),
+        crate::model::results!() | said_by_no_log!() => Support::No(Reason::NoSlot),
     }
 }

@@ -2,17 +2,17 @@
 //! `token_count` line for each update of the screen, with many repetitions; a changed running total marks new usage.
 
 use super::read::{CodexReader, Payload};
-use crate::json::{Latest, Str};
+use crate::json::{ChangeDetector, Str};
 use crate::model::{Event, Field, Turn, Usage};
-use crate::pipe::Events;
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member, Val, WantedNames};
 
 /// The last reported values: running total, usage of the last response, id of the last response.
 #[derive(Default)]
 pub(super) struct TokenCounts {
-    total: Latest,
-    last: Latest,
-    response: Latest,
+    total: ChangeDetector,
+    last: ChangeDetector,
+    response: ChangeDetector,
     /// The parsed counts of the running total.
     sum: Usage,
 }
@@ -94,7 +94,7 @@ fn read_counts<'t>(usage: Val<'t>, count: impl Fn(Option<Val<'t>>, Field) -> Opt
 impl CodexReader {
     /// Emits the usage of a response. Usage in the copied part of a fork is skipped, because the parent's log counts
     /// it.
-    pub(super) fn say_usage(&self, news: &TokenNews<'_>, out: &mut Events<'_>) {
+    pub(super) fn say_usage(&self, news: &TokenNews<'_>, out: &mut EventSink<'_>) {
         if self.copied.source().is_some() {
             return;
         }
