@@ -2,22 +2,23 @@
 //! in all dialects.
 //!
 //! ```text
-//! request    settings, then turns: which item goes where; a RequestForm writes it down
-//! turns      calls paired with their results, and where a part goes
-//! answer     one answer, or several: head, counts, failure; an AnswerForm writes it down
-//! assistant  what an assistant says, one thing after the other; an AssistantForm writes it down
-//! content    parts being gathered, a string or a list
-//! schemas    JSON Schemas that the target takes
+//! request    writes settings and turns; a RequestForm spells them
+//! turns      pairs calls with their results, and assigns parts to messages
+//! answer     writes a response with one choice or several: head, usage, failure; an AnswerForm spells it
+//! assistant  writes the items of an assistant message in order; an AssistantForm spells them
+//! content    gathers parts into a string or a list
+//! schemas    adapts JSON Schemas to the target
 //! settings   tables of settings, read and written by the same row
-//! thinking   how hard to think, in the form a backend takes
+//! thinking   converts reasoning effort and budgets to the form of a backend
 //! words      tables of stop reasons and errors
-//! profile    what backends and clients of a dialect take, in its words
-//! backends   what servers and their models take: data
-//! says       what every dialect says because the kit writes it
+//! profile    the requests that backends and clients of a dialect accept, in its words
+//! backends   the requests that servers and their models accept: data
+//! endpoints  method, path and headers of each API: data
+//! support    fields that every dialect supports because the kit writes them
 //! aliases    ids and names that every target accepts
 //! arguments  arguments of calls, as text and as objects
 //! listing    lists of models, and counts of tokens
-//! media      addresses that hold their own bytes
+//! media      URLs that hold their own bytes
 //! ```
 
 pub(crate) mod aliases;
@@ -26,6 +27,7 @@ pub(crate) mod arguments;
 pub(crate) mod assistant;
 pub mod backends;
 pub(crate) mod content;
+pub mod endpoints;
 pub(crate) mod listing;
 pub(crate) mod media;
 pub(crate) mod profile;
