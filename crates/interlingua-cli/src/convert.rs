@@ -213,7 +213,7 @@ fn leave_outputs(
     (skipped, earlier)
 }
 
-/// What is told of a run while it goes on.
+/// The progress of a run.
 pub(crate) struct RunAccount<'a> {
     args: &'a Convert,
     policy: LossPolicy,

@@ -47,7 +47,7 @@ pub(crate) enum CommandError {
     Write(PathBuf, io::Error),
     /// Writing to stdout failed.
     Output(io::Error),
-    /// Nothing in it could be read as that dialect.
+    /// The input contains no line of the given dialect.
     NothingRead {
         /// The name of the input.
         name: String,
@@ -62,7 +62,7 @@ pub(crate) enum CommandError {
     NeedsDirectory,
     /// A directory as input, without an output directory.
     IsDirectory(String),
-    /// Nobody said what to convert to.
+    /// The target dialect is missing.
     NoTarget,
     /// `--join` writes records only.
     JoinsRecords(&'static Dialect),
@@ -455,7 +455,7 @@ impl From<SourceError> for CommandError {
     }
 }
 
-/// Dialects that may have been meant: those with that word in their names, else those that a slip of the hand is away.
+/// Dialects with a similar name: names that contain the word, else names within a small edit distance.
 fn near_dialects(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let names = || DIALECTS.iter().map(|dialect| dialect.name);

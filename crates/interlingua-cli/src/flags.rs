@@ -75,8 +75,8 @@ impl Command {
 
 /// Convert logs, streams, requests and records from one dialect to another
 ///
-/// Whatever the target has no place for is kept beside it or reported as lost, never dropped silently. Damaged lines
-/// are kept and reported too; the good ones are converted.
+/// Values without a place in the target are kept beside it or reported as lost, never dropped silently. Damaged lines are
+/// kept and reported too; the other lines are converted.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -103,15 +103,15 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Leave out files whose output is there already
+    /// Skip files whose output exists already
     #[arg(long)]
     pub(crate) skip_existing: bool,
 
-    /// Make one record of the files of a session: subagents within the calls that started them, forks after it
+    /// Make one record of the files of a session: subagents inside the calls that started them, forks after the session
     #[arg(long, requires = "output")]
     pub(crate) join: bool,
 
-    /// Write the whole report to this file as JSON (`-`: stdout, if nothing else goes there)
+    /// Write the whole report to this file as JSON (`-`: stdout, if the output goes elsewhere)
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
@@ -119,7 +119,7 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// What to do about losses: `allow`, `warn` or `fail` for `all`, a reason, a group or a field (such as
+    /// How to treat losses: `allow`, `warn` or `fail` for `all`, a reason, a group or a field (such as
     /// `all=fail,redundant=allow,request/seed=warn`)
     #[arg(long, value_name = "LOSS=RULE,…", value_parser = LossPolicy::parse)]
     pub(crate) policy: Option<LossPolicy>,
@@ -127,11 +127,11 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) backend: BackendFlags,
 
-    /// Ask for this model instead of the one that the source names
+    /// Request this model instead of the model in the source
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Carry the agent's own lines along, in targets that have a place for them
+    /// Include the agent's own lines, in targets that have a field for them
     #[arg(long)]
     pub(crate) raw: bool,
 
@@ -147,7 +147,7 @@ pub(crate) enum RecordProfile {
 }
 
 impl Convert {
-    /// What to write.
+    /// The dialect of the profile.
     pub(crate) fn target(&self) -> &'static Dialect {
         match self.profile {
             RecordProfile::V2 if self.to.name == record::DIALECT.name => &record_v2::DIALECT,
@@ -156,7 +156,7 @@ impl Convert {
     }
 }
 
-/// Say what a file is and whether it is sound: schema, order, links, readability
+/// Check a file: its dialect, and the soundness of schema, order, links and readability
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd; `-` for stdin
@@ -179,8 +179,8 @@ pub(crate) struct Check {
 
 /// Show a session as people read it: in the terminal, as Markdown or as one HTML page
 ///
-/// Takes a log of any agent or a record. Tools and reasoning are folded, failures and changes are not; what is left out is
-/// said at the end.
+/// Takes a log of any agent or a record. Tools and reasoning are folded, failures and changes are not; the last line
+/// counts the omitted parts.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ShowSession {
@@ -195,11 +195,11 @@ pub(crate) struct ShowSession {
     #[arg(long, conflicts_with = "html")]
     pub(crate) markdown: bool,
 
-    /// Write one HTML page that needs nothing else, as `-o FILE.html` does
+    /// Write one self-contained HTML page, as `-o FILE.html` does
     #[arg(long)]
     pub(crate) html: bool,
 
-    /// Unfold everything, bookkeeping too
+    /// Unfold all parts, including bookkeeping
     #[arg(long)]
     pub(crate) full: bool,
 
@@ -219,10 +219,10 @@ pub(crate) struct ShowSession {
     quiet: QuietFlag,
 }
 
-/// Count what happened in sessions: turns, tools, failures, files changed, tokens and what they cost
+/// Count turns, tools, failures, changed files, tokens and costs of sessions
 ///
-/// What a log tells of its cost is taken as it is; the rest is computed with a file of prices that has a date. What has no
-/// price there is counted, and its cost said to be unknown.
+/// A cost in the log is used unchanged; other costs are computed from a dated price file. Tokens of a model without a
+/// price are counted, and their cost is unknown.
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
     /// Logs and records: files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd;
@@ -248,7 +248,7 @@ pub(crate) struct Stats {
     talk: TalkFlags,
 }
 
-/// List the dialects: where they are spoken, what is read and written, how they are detected
+/// List the dialects: their plane, the roles they read and write, and how they are detected
 #[derive(Debug, Args)]
 pub(crate) struct Dialects {
     /// Print the list as JSON
@@ -256,11 +256,11 @@ pub(crate) struct Dialects {
     pub(crate) json: bool,
 }
 
-/// Show what each dialect says, or what is lost from one to another
+/// Show the features that each dialect supports, or the losses between two dialects
 ///
-/// Without dialects: every feature of the model APIs and how well each says it. With one: that one alone. With two: what
-/// the first says and the second says less well or not at all, which is what a conversion can lose; of logs also what is
-/// carried exactly.
+/// Without dialects: every feature of the model APIs and its support in each API. With one dialect: its features. With two
+/// dialects: the features of the first that the second supports less well or not at all, which a conversion can lose; for
+/// logs also the features that are carried exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Matrix {
     /// The dialect to read (`interlingua dialects` lists them)
@@ -271,7 +271,7 @@ pub(crate) struct Matrix {
     #[arg(value_name = "TO", value_parser = dialect(), hide_possible_values = true)]
     pub(crate) to: Option<&'static Dialect>,
 
-    /// Show what backends and their models take instead
+    /// Show the requests that backends and their models accept instead
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub(crate) list_backends: bool,
 
@@ -295,11 +295,11 @@ pub(crate) enum TableFormat {
     Json,
 }
 
-/// Carry out a work order: translate a vendor's request, or with `--response` its answer, and give a receipt
+/// Carry out a work order: translate a vendor's request, or with `--response` its answer, and write a receipt
 ///
-/// A work order is a request in an envelope that says where it is to go and what must not be lost, such as
+/// A work order is a request in an envelope with its backend and the losses that are forbidden, such as
 /// `{"schema": "interlingua.work-order/1", "task": "t1", "request": {…}, "backend": {"dialect": "openai-chat", "name": "vllm"},
-/// "policy": {"conversation": "fail"}}`; the request is in the vendor's own form. If something would be lost that must not be, nothing is translated (exit code 3) and the receipt says what.
+/// "policy": {"conversation": "fail"}}`; the request is in the vendor's own form. If a forbidden loss would occur, nothing is translated (exit code 3) and the receipt lists the losses.
 #[derive(Debug, Args)]
 pub(crate) struct Translate {
     /// The work order; `-` for stdin
@@ -318,7 +318,7 @@ pub(crate) struct Translate {
     #[arg(long, value_name = "FILE")]
     pub(crate) receipt: Option<PathBuf>,
 
-    /// The receipt before this one, which the new one names by its hash
+    /// The previous receipt; the new receipt contains its hash
     #[arg(long, value_name = "FILE")]
     pub(crate) previous: Option<PathBuf>,
 
@@ -332,12 +332,12 @@ pub(crate) struct Translate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReceiptCommand {
-    /// Check the form of a receipt, and the hashes of the files that it is about
+    /// Check the form of a receipt, and the hashes of its files
     Verify {
         /// The receipt
         #[arg(value_name = "RECEIPT")]
         receipt: PathBuf,
-        /// The client's request, as it stands in the order
+        /// The client's request, as in the work order
         #[arg(long, value_name = "FILE")]
         request: Option<PathBuf>,
         /// The backend's request
@@ -349,16 +349,16 @@ pub(crate) enum ReceiptCommand {
         /// The client's answer
         #[arg(long, value_name = "FILE")]
         returned: Option<PathBuf>,
-        /// The receipt before this one
+        /// The previous receipt
         #[arg(long, value_name = "FILE")]
         previous: Option<PathBuf>,
     },
-    /// Show what two receipts say differently (exit code 3 if anything)
+    /// Show the differences between two receipts (exit code 3 if there are any)
     Diff {
         /// A receipt
         #[arg(value_name = "RECEIPT")]
         one: PathBuf,
-        /// Another one
+        /// Another receipt
         #[arg(value_name = "OTHER")]
         two: PathBuf,
         #[command(flatten)]
@@ -381,7 +381,7 @@ pub(crate) struct BackendFlags {
 /// The verbosity flag of commands that print messages besides their output.
 #[derive(Debug, Args)]
 pub(crate) struct QuietFlag {
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -392,7 +392,7 @@ pub(crate) struct TalkFlags {
     #[command(flatten)]
     quiet: QuietFlag,
 
-    /// Say everything: what was kept verbatim, every row of a table, every file
+    /// Print all details: values kept verbatim, every row of a table, every file
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -410,7 +410,7 @@ pub(crate) struct SourceFlags {
     #[arg(short, long, value_name = "DIALECT", value_parser = dialect(), hide_possible_values = true)]
     pub(crate) from: Option<&'static Dialect>,
 
-    /// What the input is: for dialects that are used in several ways
+    /// The role of the input, for dialects with several roles
     #[arg(long, value_name = "ROLE", value_parser = role())]
     pub(crate) role: Option<Role>,
 
@@ -418,7 +418,7 @@ pub(crate) struct SourceFlags {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB")]
     pub(crate) max_frame: usize,
 
-    /// How much one compressed input may unpack to (such as `20GiB`)
+    /// The largest unpacked size of a compressed input (such as `20GiB`)
     #[arg(long, value_name = "SIZE", value_parser = any_size, default_value = "1GiB")]
     pub(crate) max_unpacked: u64,
 }
@@ -433,7 +433,7 @@ impl SourceFlags {
 /// How many inputs are worked on at once.
 #[derive(Debug, Args)]
 pub(crate) struct BulkFlags {
-    /// How many files to read at once, each on a processor of its own; all processors if not said
+    /// The number of files to read at once, each on its own processor (default: all processors)
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
 }

@@ -1,5 +1,5 @@
-//! The command line: flags, commands and talk. Other crates find sessions, write reports and show conversations; this one
-//! joins them and writes the outputs.
+//! The command line: flags, commands and talk. Other crates find sessions, write reports and show conversations; this
+//! crate joins these crates and writes the outputs.
 //!
 //! ```text
 //! flags -> interlingua-sessions (files, stdin, directories, patterns) -> interlingua::pipe -> outputs

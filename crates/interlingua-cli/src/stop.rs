@@ -55,8 +55,8 @@ fn stopped(done: usize, expected: usize) -> String {
     format!("stopped: {what}, and nothing half-written is left\n")
 }
 
-/// The signals that whoever started the command wants it not to hear, one bit each from signal 1 on: `nohup` does that with
-/// HUP, and a script with INT for what it starts in the background. Only Linux tells it as a file; elsewhere none is known.
+/// The signals that the parent process set to be ignored, one bit each from signal 1 on: `nohup` ignores HUP, and a script
+/// ignores INT for its background jobs. Only Linux has a file for the mask; on other systems no signal is ignored.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
