@@ -428,7 +428,7 @@ impl AssistantWriter {
             }
             // The text these parts refer to was not written, or is closed.
             (None, Part::Citation(_) | Part::Cache(_)) => {
-                out.lose_part(ItemKindTag::Message, value, Reason::Refused)
+                out.lose_part(ItemKindTag::Message, value, Reason::Refused);
             }
             (Some(Current::Reasoning), Part::Text(text) | Part::Summary(text)) => {
                 self.thinking(form, out);

@@ -349,18 +349,15 @@ impl EntryShape {
                 None => 0,
             };
             let tag = u64::from(inner.name_length()) << 8 | (inner.kind() as u64) << 4 | place;
-            match inner.short_name() {
-                Some(name) => {
-                    self.token(tag);
-                    self.token(name as u64);
-                    if inner.name_length() > 8 {
-                        self.token((name >> 64) as u64);
-                    }
+            if let Some(name) = inner.short_name() {
+                self.token(tag);
+                self.token(name as u64);
+                if inner.name_length() > 8 {
+                    self.token((name >> 64) as u64);
                 }
-                None => {
-                    self.token(tag | 1 << 63);
-                    self.names.extend_from_slice(inner.quoted_name());
-                }
+            } else {
+                self.token(tag | 1 << 63);
+                self.names.extend_from_slice(inner.quoted_name());
             }
             match place {
                 0 => {}
