@@ -167,7 +167,7 @@ fn other_fields() -> String {
         .collect();
     let about = |field: &Field| field.word().split('/').next();
     let arms = others.chunk_by(|one, next| about(one) == about(next));
-    arms.map(|fields| format!("{} => Says::No(Reason::NoSlot),", pattern(fields.iter())))
+    arms.map(|fields| format!("{} => Support::No(Reason::NoSlot),", pattern(fields.iter())))
         .collect::<Vec<_>>()
         .join("\n")
 }

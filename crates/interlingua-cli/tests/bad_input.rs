@@ -70,7 +70,7 @@ fn binary_file() {
         1,
         "reading x.bin as claude-code (log)\n\
          error: nothing in `x.bin` can be read as `claude-code`\n\
-         hint: is it really a file of that dialect? `interlingua check` without `--from` support what it looks like\n",
+         hint: is it really a file of that dialect? `interlingua check` without `--from` says what it looks like\n",
     );
 }
 

@@ -289,7 +289,7 @@ fn input_and_output_are_as_everywhere() {
     dir.run("show notes.txt --from pi").expect(
         1,
         "error: nothing in `notes.txt` can be read as `pi`\n\
-         hint: is it really a file of that dialect? `interlingua check` without `--from` support what it looks like\n",
+         hint: is it really a file of that dialect? `interlingua check` without `--from` says what it looks like\n",
     );
     assert_eq!(dir.run("show x.jsonl --markdown --html").code, Some(2));
     assert_eq!(dir.run("show x.jsonl --width 10").code, Some(2));
