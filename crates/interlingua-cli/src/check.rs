@@ -22,13 +22,22 @@ pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Exit, CommandError> {
     };
     let mut skipped = Vec::new();
     let mut written = Ok(());
-    let work = |file: &FoundFile| check(&file.input, args);
-    jobs::each(&found, &args.bulk, work, |file, result| match result {
-        Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
-        result => {
-            let printed = verdicts.add(&file.input.name(), result, file.named, talk);
-            if written.is_ok() {
-                written = printed;
+    let work = |file: &FoundFile| {
+        let mut scores = None;
+        let result = check(&file.input, args, &mut scores);
+        (scores, result)
+    };
+    jobs::each(&found, &args.bulk, work, |file, (scores, result)| {
+        if let Some(scores) = scores.filter(|_| written.is_ok()) {
+            written = talk::text(&scores);
+        }
+        match result {
+            Err(error) if error.is_skip() && !file.named => skipped.push((file.input.name(), error)),
+            result => {
+                let printed = verdicts.add(&file.input.name(), result, file.named, talk);
+                if written.is_ok() {
+                    written = printed;
+                }
             }
         }
     });
@@ -96,8 +105,12 @@ impl Verdicts {
     }
 }
 
-fn check(input: &InputPlace, args: &Check) -> Result<Checked, CommandError> {
+/// Checks one input. With `--why`, `scores` receives the scores of detection, also if the input is not recognised.
+fn check(input: &InputPlace, args: &Check, scores: &mut Option<String>) -> Result<Checked, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
+    if args.why {
+        *scores = Some(render::scores(&input.name(), &opened.candidates));
+    }
     let identity = opened.identify(&input.name(), &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let checker = Box::new(CheckWriter::new(dialect.lineage));

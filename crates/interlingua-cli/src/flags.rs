@@ -173,6 +173,10 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print the detection score of every dialect that matches, for each file
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) why: bool,
+
     #[command(flatten)]
     talk: TalkFlags,
 }

@@ -53,6 +53,19 @@ fn an_empty_directory_is_said_to_be_empty() {
 }
 
 #[test]
+fn a_check_prints_the_scores_of_detection_also_for_unknown_files() {
+    let dir = Dir::new("small_why");
+    dir.write("x.jsonl", LOG).write("odd.json", "{\"colour\":\"red\"}\n");
+    let ran = dir.run("check x.jsonl odd.json --why");
+    let text = ran.stdout();
+    let first = text.lines().nth(1).unwrap_or_default();
+    assert!(first.trim_start().starts_with(|digit: char| digit.is_ascii_digit()), "{text}");
+    assert!(first.contains("  claude-code (log): 1 document"), "{text}");
+    assert!(text.contains("odd.json: no dialect matches\n"), "{text}");
+    assert_eq!(dir.run("check x.jsonl --why --json").code, Some(2));
+}
+
+#[test]
 fn a_check_takes_a_directory() {
     let dir = Dir::new("small_check");
     dir.write("logs/a.jsonl", LOG).write("logs/deep/b.jsonl", LOG);

@@ -9,6 +9,7 @@ use interlingua::dialects::{Dialect, Role};
 use interlingua::error::{Code, Problem, Severity};
 use interlingua::framing::{FramePlace, Framing};
 use interlingua::ledger::{ContentCounts, Report, Row};
+use interlingua::sniff::{Candidates, Guess};
 
 use crate::losses::{Detail, LossTable, UNPARSED};
 use crate::summary::{NAMED_FILES, ProblemSort, Summary, Way, WorstFile};
@@ -409,6 +410,31 @@ pub fn strict<E>(summary: &Summary<E>) -> String {
         why.push(format!("{} without content", plural(empty, "output")));
     }
     format!("{RED}error{RED:#}: `--strict`: {}\n", why.join(", "))
+}
+
+/// The scores of detection for a file, best first.
+pub fn scores(name: &str, candidates: &Candidates) -> String {
+    let mut text = format!(
+        "{}: {}\n",
+        safe::exact_line(name),
+        match candidates.guesses.len() {
+            0 => "no dialect matches".to_owned(),
+            count => format!("{} considered", plural(count as u64, "dialect")),
+        }
+    );
+    for Guess { dialect, role, score, documents, surest, .. } in &candidates.guesses {
+        let documents = plural(u64::from(*documents), "document");
+        let _ = writeln!(
+            text,
+            "  {score:>6}  {} ({}): {documents}, {surest} in the surest",
+            dialect.name,
+            role.word()
+        );
+    }
+    if let Some(form) = candidates.unread {
+        let _ = writeln!(text, "  known, but not read: {}", form.about);
+    }
+    text
 }
 
 /// The verdict of `check` for a file.
