@@ -89,3 +89,56 @@ pub(crate) fn raw_arguments(object: &Raw<'_>, tape: &mut TapeBuf) -> Option<Str<
 pub(crate) fn is_object(tape: &mut TapeBuf, text: &str) -> bool {
     text.starts_with('{') && tape.parse(text, &Limits::default()).is_ok()
 }
+
+/// Tracks whether a JSON value that arrives in pieces is complete.
+#[derive(Debug, Default)]
+pub(crate) struct JsonProgress {
+    begun: bool,
+    depth: u32,
+    in_string: bool,
+    after_backslash: bool,
+}
+
+impl JsonProgress {
+    /// Scans the next piece.
+    pub(crate) fn read(&mut self, args: &Args<'_>, plain: &mut String) {
+        plain.clear();
+        match args {
+            Args::Text(text) => text.decode_into(plain),
+            Args::Json(json) => plain.push_str(json.as_str()),
+        }
+        for byte in plain.bytes() {
+            if self.in_string {
+                match byte {
+                    _ if self.after_backslash => self.after_backslash = false,
+                    b'\\' => self.after_backslash = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            self.begun |= !byte.is_ascii_whitespace();
+        }
+    }
+
+    /// Whether the JSON value has begun.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether the JSON value has begun and is not complete.
+    pub(crate) const fn is_cut_off(&self) -> bool {
+        self.begun && !self.is_complete()
+    }
+
+    /// Whether the JSON value is complete.
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.begun && self.depth == 0 && !self.in_string
+    }
+}

@@ -347,6 +347,12 @@ fn stream_of_calls(dialect: &str, count: usize) -> String {
                 events.push(json!({"type": "response.output_item.done", "output_index": at,
                     "item": item("completed", arguments)}));
             }
+        } else if dialect == "anthropic" {
+            events.push(json!({"type": "content_block_start", "index": at,
+                "content_block": {"type": "tool_use", "id": id, "name": "f", "input": {}}}));
+            events.push(json!({"type": "content_block_delta", "index": at,
+                "delta": {"type": "input_json_delta", "partial_json": arguments}}));
+            events.push(json!({"type": "content_block_stop", "index": at}));
         } else {
             let call = json!({"index": at, "id": id, "type": "function",
                 "function": {"name": "f", "arguments": arguments}});
@@ -355,7 +361,16 @@ fn stream_of_calls(dialect: &str, count: usize) -> String {
                 "choices": [choice]}));
         }
     }
-    events.push(if dialect == "openai-responses" {
+    if dialect == "anthropic" {
+        let message = json!({"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
+        events.insert(0, json!({"type": "message_start", "message": message}));
+        events.push(json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"},
+            "usage": {"output_tokens": 9}}));
+    }
+    events.push(if dialect == "anthropic" {
+        json!({"type": "message_stop"})
+    } else if dialect == "openai-responses" {
         json!({"type": "response.incomplete", "response": {"id": "r", "object": "response", "created_at": 1,
             "status": "incomplete", "model": "m", "output": [],
             "incomplete_details": {"reason": "max_output_tokens"}}})
@@ -370,11 +385,11 @@ fn stream_of_calls(dialect: &str, count: usize) -> String {
     events.iter().map(framed).collect()
 }
 
-/// Of several calls in a stream that ends at the limit of tokens, the last is interrupted and the others are complete. The
-/// other APIs end each call before the reason of the stop comes.
+/// Of several calls in a stream that ends at the limit of tokens, the last is interrupted and the others are complete.
+/// Gemini sends whole calls only.
 #[test]
 fn the_limit_interrupts_only_the_last_call_of_a_stream() {
-    for dialect in ["openai-responses", "openai-chat"] {
+    for dialect in ["openai-responses", "openai-chat", "anthropic"] {
         for count in 1..=3 {
             let transcript = read(dialect, Role::Stream, &stream_of_calls(dialect, count));
             let found: Vec<_> = items(&transcript)

@@ -11,12 +11,13 @@ use crate::error::Code;
 use crate::json::Str;
 use crate::ledger::Identity;
 use crate::model::{
-    Args, Author, Event, Failure, Field, ItemHead, ItemId, ItemKind, Part, Stop, Turn, Usage,
+    Args, Author, Event, Failure, Field, ItemHead, ItemId, ItemKind, ItemTail, Part, Status, Stop, Turn,
+    Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::answer::{CountsSoFar, tell_before_failure};
-use crate::wire::{is_blank, note_blanks, note_tag};
+use crate::wire::{JsonProgress, is_blank, note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
 
@@ -109,6 +110,10 @@ pub(crate) struct MessageEventsReader {
     id: Option<Str<'static>>,
     /// Open blocks by index, each with its item; `None` for a text block, which is a part of the message.
     open: HashMap<u64, Option<ItemId>, BuildHasherDefault<Identity>>,
+    /// How far the arguments of each call have arrived, by the index of its block.
+    arguments: HashMap<u64, JsonProgress, BuildHasherDefault<Identity>>,
+    /// Reused buffer for decoded arguments.
+    plain: String,
     /// Number of blocks so far.
     count: u64,
     stop: Option<Stop<'static>>,
@@ -152,12 +157,15 @@ impl MessageEventsReader {
             "content_block_delta" => self.block_delta(event, out),
             "content_block_stop" => {
                 let index = event.get("index").and_then(|index| index.u64());
-                let Some(closed) = index.and_then(|index| self.open.remove(&index)) else { return };
+                let Some((index, closed)) = index.and_then(|index| Some((index, self.open.remove(&index)?)))
+                else {
+                    return;
+                };
                 // The event only marks the block as complete.
                 kind.note(Field::ItemStatus);
                 event.note_u64("index", Field::ItemStatus);
                 if let Some(item) = closed {
-                    out.complete(item);
+                    self.end_block(index, item, out);
                 }
             }
             "message_delta" => {
@@ -213,7 +221,7 @@ impl MessageEventsReader {
         let item = blocks::open_block(block, Extent::Beginning, number as u32, message, out);
         if let Some(Some(unclosed)) = self.open.insert(number, item) {
             // A second block with the same index ends the first block.
-            out.complete(unclosed);
+            self.end_block(number, unclosed, out);
         }
         let Some(item) = item else { return };
         if let Some(input) = block.get("input") {
@@ -246,18 +254,29 @@ impl MessageEventsReader {
         if open.is_some_and(|open| open.is_none() == is_text) {
             index.note(Field::Structure);
         }
+        if let Part::Args(args) = &value {
+            self.arguments.entry(number).or_default().read(args, &mut self.plain);
+        }
         let empty = matches!(&value, Part::Text(text) | Part::Args(Args::Text(text)) if text.is_empty());
         if !empty {
             out.piece(item, if is_text { number as u32 } else { part }, value);
         }
     }
 
+    /// Ends the item of a block. A limit on tokens cuts the arguments of a call, and the server closes the block all the
+    /// same.
+    fn end_block(&mut self, index: u64, item: ItemId, out: &mut EventSink<'_>) {
+        let is_cut_off = self.arguments.remove(&index).is_some_and(|arguments| arguments.is_cut_off());
+        out.end(ItemTail::new(item, if is_cut_off { Status::Interrupted } else { Status::Completed }));
+    }
+
     fn end(&mut self, out: &mut EventSink<'_>) {
-        let mut left: Vec<ItemId> = self.open.drain().filter_map(|(_, item)| item).collect();
+        let open = self.open.drain();
+        let mut left: Vec<(ItemId, u64)> = open.filter_map(|(index, item)| Some((item?, index))).collect();
         // Map iteration order is unspecified.
         left.sort_unstable();
-        for item in left {
-            out.complete(item);
+        for (item, index) in left {
+            self.end_block(index, item, out);
         }
         let Some(message) = self.message.take() else { return };
         out.complete(message);

@@ -8,7 +8,7 @@ use crate::json::Str;
 use crate::model::{Args, CallKind, Field, ItemId, ItemKind, ItemTail, Part, Status, ToolCall};
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Member, Val};
-use crate::wire::is_blank;
+use crate::wire::{JsonProgress, is_blank};
 
 /// The calls of one message.
 #[derive(Default)]
@@ -289,7 +289,7 @@ impl Call {
     }
 
     fn arguments_came(&self) -> bool {
-        self.progress.begun
+        self.progress.has_begun()
     }
 
     /// Whether only the id of the call is known.
@@ -362,48 +362,5 @@ fn take_arguments(val: Val<'_>) -> Option<Args<'_>> {
         Kind::String => val.take_text(Field::CallArgs).filter(|text| !text.is_empty()).map(Args::Text),
         Kind::Object => Some(Args::Json(val.take(Field::CallArgs))),
         Kind::Null | Kind::Bool | Kind::Number | Kind::Array => None,
-    }
-}
-
-/// Tracks whether a JSON value that arrives in pieces is complete.
-#[derive(Default)]
-struct JsonProgress {
-    begun: bool,
-    depth: u32,
-    in_string: bool,
-    after_backslash: bool,
-}
-
-impl JsonProgress {
-    /// Scans the next piece.
-    fn read(&mut self, args: &Args<'_>, plain: &mut String) {
-        plain.clear();
-        match args {
-            Args::Text(text) => text.decode_into(plain),
-            Args::Json(json) => plain.push_str(json.as_str()),
-        }
-        for byte in plain.bytes() {
-            if self.in_string {
-                match byte {
-                    _ if self.after_backslash => self.after_backslash = false,
-                    b'\\' => self.after_backslash = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-            self.begun |= !byte.is_ascii_whitespace();
-        }
-    }
-
-    /// Whether the JSON value is complete.
-    const fn is_complete(&self) -> bool {
-        self.begun && self.depth == 0 && !self.in_string
     }
 }
