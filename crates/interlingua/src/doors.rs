@@ -65,6 +65,7 @@ pub fn for_each_event(
 ) -> io::Result<Report> {
     let mut source = Source::open(input, dialect)?;
     while source.read(&mut each)? {}
+    // The last read sets the report.
     Ok(source.report.unwrap_or_default())
 }
 

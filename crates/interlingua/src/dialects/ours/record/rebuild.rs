@@ -129,27 +129,35 @@ impl Rebuilder {
     }
 
     /// Compares the source lines of an entry with the restored lines. `entry` is the whole entry without the `space` of
-    /// its lines. Returns the entry's lines (`data`, and then `more` as a list) with the differing lines kept whole,
-    /// and their number; `None` if no line differs.
-    pub(super) fn repair(&mut self, entry: &str, sources: &SourceLines) -> Option<Repaired> {
-        let differing = self.differing(entry, sources);
-        if differing.is_empty() {
-            return None;
+    /// its lines.
+    pub(super) fn compare(&mut self, entry: &str, sources: &SourceLines) -> Comparison {
+        match self.differing(entry, sources) {
+            None => Comparison::Impossible,
+            Some(differing) if differing.is_empty() => Comparison::Equal,
+            Some(differing) => match self.repair(entry, sources, &differing) {
+                Some(repaired) => Comparison::Different(repaired),
+                None => Comparison::Impossible,
+            },
         }
+    }
+
+    /// The entry's lines with the differing lines kept whole; `None` if the entry cannot be read.
+    #[cold]
+    fn repair(&mut self, entry: &str, sources: &SourceLines, differing: &[usize]) -> Option<Repaired> {
         let repaired = self.with_whole(entry, sources, |number| differing.contains(&number))?;
         // A line without holes consumes no values, so later lines may now receive the values it consumed before.
         let again = format!("{}{}}}}}", entry.get(..repaired.at)?, repaired.lines.held());
-        if self.differing(&again, sources).is_empty() {
+        if self.differing(&again, sources)?.is_empty() {
             return Some(repaired);
         }
         self.with_whole(entry, sources, |_| true)
     }
 
-    /// The numbers of the lines that are not restored exactly.
-    fn differing(&mut self, entry: &str, sources: &SourceLines) -> Vec<usize> {
+    /// The numbers of the lines that are not restored exactly; `None` if the entry cannot be read.
+    fn differing(&mut self, entry: &str, sources: &SourceLines) -> Option<Vec<usize>> {
         let Self { spec, options, tape, rebuilt } = self;
         let limits = options.limits.around_others();
-        let Ok(kept) = tape.parse(entry, &limits) else { return Vec::new() };
+        let kept = tape.parse(entry, &limits).ok()?;
         let entry = ReadEntry::new(kept.root(), DraftProfile::V3);
         let mut writer = LineWriter { inner: (spec.make)(options), ends: Vec::new() };
         rebuilt.clear();
@@ -159,7 +167,7 @@ impl Rebuilder {
             let source = sources.line(*number).map(str::as_bytes);
             source.is_some_and(|source| lines.get(*number) != Some(&source))
         };
-        (0..sources.lines.len()).filter(differs).collect()
+        Some((0..sources.lines.len()).filter(differs).collect())
     }
 
     /// The lines of an entry; lines that need a check and that `is_whole` selects have no holes.
@@ -196,6 +204,16 @@ impl Rebuilder {
         }
         Some(repaired)
     }
+}
+
+/// The result of comparing the source lines of an entry with the restored lines.
+pub(super) enum Comparison {
+    /// All lines are restored exactly.
+    Equal,
+    /// Some lines differ. These are the lines with the differing ones kept whole.
+    Different(Repaired),
+    /// The entry cannot be read, so nothing is known about its lines.
+    Impossible,
 }
 
 /// The lines of an entry after the differing lines were replaced.

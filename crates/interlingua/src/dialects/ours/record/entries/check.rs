@@ -1,7 +1,7 @@
 //! Checks that the lines of an entry come back: an entry of a new shape is rebuilt and compared with its source, and a line
 //! that differs is kept whole.
 
-use super::super::rebuild::Repaired;
+use super::super::rebuild::{Comparison, Repaired};
 use super::super::shape::SourceText;
 use super::Entries;
 use crate::ledger::LeftoverBody;
@@ -27,11 +27,16 @@ impl Entries {
         let entry = out.json.tail();
         let comma = usize::from(entry.first() == Some(&b','));
         let text = simdutf8::basic::from_utf8(&entry[comma..]).unwrap_or_default();
-        let repaired = rebuilder.repair(text, &self.sources);
+        let comparison = rebuilder.compare(text, &self.sources);
         drop(entry);
         out.json.take_back(closing.len());
-        let Some(Repaired { at, lines, verbatim }) = repaired else {
-            return self.known.add(&self.shape, self.sources.text());
+        let Repaired { at, lines, verbatim } = match comparison {
+            Comparison::Equal => return self.known.add(&self.shape, self.sources.text()),
+            Comparison::Different(repaired) => repaired,
+            Comparison::Impossible => {
+                self.shape.odd();
+                return out.ledger.note("source lines that could not be compared with their entry");
+            }
         };
         // The list of further lines stays open, if it was open.
         let lines = lines.bytes();
