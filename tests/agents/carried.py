@@ -22,7 +22,7 @@ from sessions import (  # noqa: E402
     read_codex_log)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FIXTURES = [ROOT / "crates/interlingua/src/dialects" / name / "fixtures" for name in ("anthropic/claude_code", "openai/codex")]
+FIXTURES = [ROOT / "crates/interlingua/fixtures" / name for name in ("anthropic/claude_code", "openai/codex")]
 INPUTS = pathlib.Path(__file__).resolve().parent / "inputs"  # what is rare, by hand
 OTHER = {"claude-code": "codex", "codex": "claude-code"}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
@@ -49,7 +49,7 @@ def default_binary():
 
 
 def find_logs(paths):
-    """(path, dialect) of every log; goldens and files of other kinds are passed over."""
+    """(path, dialect) of every log; files of other kinds are passed over."""
     for path in paths:
         files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
         for file in files:

@@ -36,20 +36,20 @@ from programs import PROGRAMS, Failed, install, resume, resume_kimi_wire  # noqa
 from sessions import TEXT  # noqa: E402
 
 ROOT = HERE.parents[1]
-FIXTURES = ROOT / "crates/interlingua/src/dialects"
+FIXTURES = ROOT / "crates/interlingua/fixtures"
 LONGEST = 3 * 60 * 60  # seconds for everything
 
 # Source: the session that is ours, and the one of a user, below the folder of the corpus. odd.py makes a third.
 SESSIONS = {
     "claude-code": (HERE / "inputs/claude-code.jsonl", "logs/draft-samples/claude-opus-4-6.jsonl"),
     "codex": (HERE / "inputs/codex.jsonl", "logs/draft-samples/codex-gpt-5-2.jsonl"),
-    "gemini-cli": (FIXTURES / "google/gemini_cli/fixtures/2026-11/resumed.jsonl", "logs/draft-samples/gemini-gemini-3-pro-preview.jsonl"),
-    "qwen-code": (FIXTURES / "google/qwen_code/fixtures/2026-11/resumed.jsonl", "agents/qwen/chat-main.jsonl"),
-    "opencode": (FIXTURES / "agents/opencode/fixtures/2026-11/export.json", "agents/opencode/export-main.json"),
-    "kimi-cli": (FIXTURES / "agents/kimi_cli/fixtures/2026-11/wire.jsonl", "agents/kimi-cli/context-main.jsonl"),
-    "kimi-code": (FIXTURES / "agents/kimi_code/fixtures/2026-11/main.jsonl", "agents/kimi-code/wire-main.jsonl"),
-    "pi": (FIXTURES / "agents/pi/fixtures/2026-11/shapes.jsonl", "agents/pi/session-main.jsonl"),
-    "copilot-cli": (FIXTURES / "agents/copilot_cli/fixtures/2026-11/tools.jsonl", "agents/copilot/events-main.jsonl"),
+    "gemini-cli": (FIXTURES / "google/gemini_cli/2026-11/resumed.jsonl", "logs/draft-samples/gemini-gemini-3-pro-preview.jsonl"),
+    "qwen-code": (FIXTURES / "google/qwen_code/2026-11/resumed.jsonl", "agents/qwen/chat-main.jsonl"),
+    "opencode": (FIXTURES / "agents/opencode/2026-11/export.json", "agents/opencode/export-main.json"),
+    "kimi-cli": (FIXTURES / "agents/kimi_cli/2026-11/wire.jsonl", "agents/kimi-cli/context-main.jsonl"),
+    "kimi-code": (FIXTURES / "agents/kimi_code/2026-11/main.jsonl", "agents/kimi-code/wire-main.jsonl"),
+    "pi": (FIXTURES / "agents/pi/2026-11/shapes.jsonl", "agents/pi/session-main.jsonl"),
+    "copilot-cli": (FIXTURES / "agents/copilot_cli/2026-11/tools.jsonl", "agents/copilot/events-main.jsonl"),
 }
 
 

@@ -25,7 +25,7 @@ from facts import Facts, documents, lines  # noqa: E402
 from record import Told  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "crates/interlingua/src/dialects"
+FIXTURES = ROOT / "crates/interlingua/fixtures"
 SMALL, MOST = 20_000, 1.3
 
 

@@ -26,7 +26,7 @@ from openai.types import responses as orr  # noqa: E402
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, completion_create_params  # noqa: E402
 from openai.types.responses import response_create_params  # noqa: E402
 
-ROOT = pathlib.Path(__file__).parents[2] / "crates/interlingua/src/dialects"
+FIXTURES = pathlib.Path(__file__).parents[2] / "crates/interlingua/fixtures"
 FOLDERS = {
     "anthropic": "anthropic/messages", "openai-chat": "openai/chat", "openai-responses": "openai/responses",
     "gemini": "google/gemini", "kimi": "openai/kimi", "copilot": "openai/copilot",
@@ -178,7 +178,7 @@ def main():
     jobs = []
     for source in dialects:
         for role in ("request", "response", "stream"):
-            for path in sorted((ROOT / FOLDERS[source] / "fixtures" / role).glob("*.*")):
+            for path in sorted((FIXTURES / FOLDERS[source] / role).glob("*.*")):
                 jobs += [(source, role, path, target) for target in dialects if args.only in f"{source} {role} {path.name} {target}"]
 
     def work(job):

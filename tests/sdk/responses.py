@@ -8,7 +8,7 @@ import params
 from sdk import Wrong, need, openai, same, stream_anthropic, stream_openai, view_anthropic, view_openai, whole_anthropic, whole_openai
 
 R = "openai-responses"
-FIXTURES = pathlib.Path(__file__).parents[2] / "crates/interlingua/src/dialects/openai/responses/fixtures"
+FIXTURES = pathlib.Path(__file__).parents[2] / "crates/interlingua/fixtures/openai/responses"
 ASK = {"model": "m", "input": "x"}
 
 

@@ -79,7 +79,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> TaskResult<()> {
     entries.sort();
     for path in entries {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() && !matches!(name, "target" | "tests" | "fixtures" | "templates") {
+        if path.is_dir() && !matches!(name, "target" | "tests" | "templates") {
             walk(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
             files.push(path);

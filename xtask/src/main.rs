@@ -132,14 +132,12 @@ fn fuzz(arguments: &[String]) -> TaskResult<()> {
 
 /// The folders with fixtures in them.
 fn seeds() -> Vec<PathBuf> {
-    let mut folders = vec![root().join("crates/interlingua/src/dialects")];
+    let mut folders = vec![root().join("crates/interlingua/fixtures")];
     let mut seeds = Vec::new();
     while let Some(folder) = folders.pop() {
         let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         folders.extend(inner.filter(|path| path.is_dir()));
-        if folder.iter().any(|part| part == "fixtures") {
-            seeds.push(folder);
-        }
+        seeds.push(folder);
     }
     seeds
 }

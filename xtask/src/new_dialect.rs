@@ -14,18 +14,26 @@ use interlingua::model::{Field, Group};
 
 use crate::{TaskResult, command, root, run as run_command, say};
 
+/// The core; the paths below are relative to this folder.
+const CORE: &str = "crates/interlingua";
 /// The folder of all dialects; its `mod.rs` holds the registry.
-const DIALECTS: &str = "crates/interlingua/src/dialects";
+const DIALECTS: &str = "src/dialects";
+/// The folder of all fixtures: a dialect has the same folder here as below [`DIALECTS`].
+const FIXTURES: &str = "fixtures";
 
-/// The files of a log dialect.
-const LOG: &[(&str, &str)] = &[
+/// The source files of a log dialect.
+const LOG_SOURCES: &[(&str, &str)] = &[
     ("mod.rs", include_str!("../templates/log/mod.rs.in")),
     ("read.rs", include_str!("../templates/log/read.rs.in")),
     ("write.rs", include_str!("../templates/log/write.rs.in")),
     ("support.rs", include_str!("../templates/log/support.rs.in")),
     ("README.md", include_str!("../templates/log/README.md.in")),
-    ("fixtures/README.md", include_str!("../templates/log/fixtures/README.md.in")),
-    ("fixtures/sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
+];
+
+/// The fixtures of a log dialect.
+const LOG_FIXTURES: &[(&str, &str)] = &[
+    ("README.md", include_str!("../templates/log/fixtures/README.md.in")),
+    ("sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
 ];
 
 /// Writes the skeleton and prints the next steps.
@@ -34,12 +42,12 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     if Dialect::named(&wanted.name).is_some() {
         return Err(format!("there is a dialect `{}` already", wanted.name).into());
     }
-    write(&root().join(DIALECTS), &wanted)?;
-    let Wanted { name, family, .. } = &wanted;
-    say(&format!("wrote {DIALECTS}/{family}/{}/ and registered `{name}`", wanted.module()));
-    say(
-        "next: `cargo xtask bless`, then put real files into its `fixtures/` and read them; docs/adding-a-dialect.md says how",
-    );
+    write(&root().join(CORE), &wanted)?;
+    let folder = wanted.folder();
+    say(&format!("wrote {CORE}/{DIALECTS}/{folder}/ and registered `{}`", wanted.name));
+    say(&format!(
+        "next: `cargo xtask bless`, then put real files into {CORE}/{FIXTURES}/{folder}/ and read them; docs/adding-a-dialect.md says how"
+    ));
     Ok(())
 }
 
@@ -49,7 +57,8 @@ struct Wanted {
     name: String,
     /// The module of the dialect's family.
     family: String,
-    files: &'static [(&'static str, &'static str)],
+    sources: &'static [(&'static str, &'static str)],
+    fixtures: &'static [(&'static str, &'static str)],
 }
 
 impl Wanted {
@@ -68,18 +77,23 @@ impl Wanted {
             }
         }
         let name = name.ok_or(format!("expected a name\n{USAGE}"))?;
-        let files = match plane {
-            "log" => LOG,
+        let (sources, fixtures) = match plane {
+            "log" => (LOG_SOURCES, LOG_FIXTURES),
             "wire" | "live" => return Err(format!("no template yet for plane `{plane}`").into()),
             _ => return Err(format!("there is no plane `{plane}`\n{USAGE}").into()),
         };
         check_word(name, '-')?;
         check_word(family, '_')?;
-        Ok(Self { name: name.to_owned(), family: family.to_owned(), files })
+        Ok(Self { name: name.to_owned(), family: family.to_owned(), sources, fixtures })
     }
 
     fn module(&self) -> String {
         self.name.replace('-', "_")
+    }
+
+    /// The folder of the dialect below [`DIALECTS`] and below [`FIXTURES`].
+    fn folder(&self) -> String {
+        format!("{}/{}", self.family, self.module())
     }
 }
 
@@ -112,20 +126,24 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Reads and generates all files before writing any, so that a failure leaves the folder unchanged.
-fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
-    let Wanted { name, family, files } = wanted;
+fn write(core: &Path, wanted: &Wanted) -> TaskResult<()> {
+    let Wanted { name, family, sources, fixtures } = wanted;
     let module = wanted.module();
-    let folder = dialects.join(family).join(&module);
-    if folder.exists() {
-        return Err(format!("`{}` is there already", folder.display()).into());
+    let dialects = core.join(DIALECTS);
+    let folder = dialects.join(wanted.folder());
+    let samples = core.join(FIXTURES).join(wanted.folder());
+    if let Some(taken) = [&folder, &samples].into_iter().find(|folder| folder.exists()) {
+        return Err(format!("`{}` is there already", taken.display()).into());
     }
     let fill = |text: &str| {
         text.replace("@NAME@", name)
             .replace("@SESSION@", &session_facts())
             .replace("@OTHERS@", &other_fields())
     };
-    let mut made: Vec<(PathBuf, String)> =
-        files.iter().map(|(path, text)| (folder.join(path), fill(text))).collect();
+    let mut made: Vec<(PathBuf, String)> = Vec::new();
+    for (folder, files) in [(&folder, sources), (&samples, fixtures)] {
+        made.extend(files.iter().map(|(path, text)| (folder.join(path), fill(text))));
+    }
     let siblings = dialects.join(family).join("mod.rs");
     let registry = dialects.join("mod.rs");
     let families = if siblings.exists() {
@@ -137,7 +155,7 @@ fn write(dialects: &Path, wanted: &Wanted) -> TaskResult<()> {
     };
     made.push((registry, register(&families, &format!("&{family}::{module}::DIALECT,"))?));
     for (path, text) in made {
-        fs::create_dir_all(path.parent().unwrap_or(dialects))?;
+        fs::create_dir_all(path.parent().unwrap_or(&dialects))?;
         fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     }
     // The width of the table depends on the names in it.
@@ -221,8 +239,9 @@ mod tests {
 
     #[test]
     fn a_name_is_enough() {
-        let Wanted { name, family, files } = wanted("some-agent").expect("complete");
-        assert_eq!((name.as_str(), family.as_str(), files.len()), ("some-agent", "agents", LOG.len()));
+        let Wanted { name, family, sources, fixtures } = wanted("some-agent").expect("complete");
+        assert_eq!((name.as_str(), family.as_str()), ("some-agent", "agents"));
+        assert_eq!((sources.len(), fixtures.len()), (LOG_SOURCES.len(), LOG_FIXTURES.len()));
     }
 
     #[test]
@@ -261,15 +280,17 @@ mod tests {
     #[test]
     fn a_skeleton_has_all_its_files_and_is_never_written_over() {
         let folder = std::env::temp_dir().join(format!("interlingua-new-dialect-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("writable");
-        fs::copy(root().join(DIALECTS).join("mod.rs"), folder.join("mod.rs")).expect("a registry");
+        let dialects = folder.join(DIALECTS);
+        fs::create_dir_all(&dialects).expect("writable");
+        fs::copy(root().join(CORE).join(DIALECTS).join("mod.rs"), dialects.join("mod.rs"))
+            .expect("a registry");
         for name in ["some-agent", "another"] {
             write(&folder, &wanted(&format!("{name} --family zoo")).expect("complete")).expect("made");
         }
         let again = write(&folder, &wanted("another --family zoo").expect("complete"));
-        let registry = read(&folder.join("mod.rs")).expect("there");
-        let siblings = read(&folder.join("zoo/mod.rs")).expect("there");
-        let sample = read(&folder.join("zoo/some_agent/fixtures/sample.jsonl")).expect("there");
+        let registry = read(&dialects.join("mod.rs")).expect("there");
+        let siblings = read(&dialects.join("zoo/mod.rs")).expect("there");
+        let sample = read(&folder.join(FIXTURES).join("zoo/some_agent/sample.jsonl")).expect("there");
         fs::remove_dir_all(&folder).expect("ours");
         assert!(again.is_err_and(|error| error.to_string().ends_with("is there already")));
         assert_eq!(registry.matches("pub mod zoo;\n").count(), 1, "{registry}");
@@ -289,7 +310,7 @@ mod tests {
         for name in ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "xtask"] {
             copy(&root().join(name), &scratch.join(name));
         }
-        write(&scratch.join(DIALECTS), &wanted("some-agent --family zoo").expect("complete")).expect("made");
+        write(&scratch.join(CORE), &wanted("some-agent --family zoo").expect("complete")).expect("made");
         for words in [
             "fmt --check --package interlingua",
             "clippy --package interlingua --all-targets -- --deny warnings",

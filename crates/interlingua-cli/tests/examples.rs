@@ -240,8 +240,8 @@ fn scratch(name: &str) -> Dir {
     };
     dir.write("archive/2025/old.jsonl.zst", zstd(&claude));
     dir.write("old logs/2025/old.jsonl.gz", gzip(&claude));
-    dir.write("session.jsonl", fixture("anthropic/claude_code/fixtures/2026-11/subagent.jsonl"));
-    let child = fixture("anthropic/claude_code/fixtures/2026-11/subagent-child.jsonl");
+    dir.write("session.jsonl", fixture("anthropic/claude_code/2026-11/subagent.jsonl"));
+    let child = fixture("anthropic/claude_code/2026-11/subagent-child.jsonl");
     dir.write("subagents/agent-1.jsonl", child);
     dir.write("request.json", REQUEST);
     dir.write("answer.json", ANSWER);
@@ -262,8 +262,8 @@ fn scratch(name: &str) -> Dir {
 }
 
 const CODEX_SESSIONS: [(&str, &str); 2] = [
-    ("rollout-1.jsonl", "openai/codex/fixtures/2026-11/functions.jsonl"),
-    ("rollout-2.jsonl", "openai/codex/fixtures/2026-11/compacted.jsonl"),
+    ("rollout-1.jsonl", "openai/codex/2026-11/functions.jsonl"),
+    ("rollout-2.jsonl", "openai/codex/2026-11/compacted.jsonl"),
 ];
 
 const REQUEST: &str = r#"{"model":"claude-opus-5-5","max_tokens":900,"messages":[{"role":"user","content":"When is high water?"}]}"#;
@@ -280,7 +280,7 @@ esac
 "#;
 
 fn fixture(path: &str) -> Vec<u8> {
-    fs::read(repository().join("crates/interlingua/src/dialects").join(path)).expect("a fixture can be read")
+    fs::read(repository().join("crates/interlingua/fixtures").join(path)).expect("a fixture can be read")
 }
 
 fn repository() -> PathBuf {

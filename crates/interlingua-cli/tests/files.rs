@@ -395,8 +395,8 @@ fn a_link_stays_a_link_and_what_it_leads_to_is_written() {
 
 #[test]
 fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
-    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
-    let folder = dialects.join("agents/opencode/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
+    let folder = fixtures.join("agents/opencode");
     for name in ["2026-11/two-exports.json", "2026-02/storage.jsonl"] {
         let source = fs::read(folder.join(name)).expect("a fixture can be read");
         let dir = Dir::new("several_records");
@@ -441,8 +441,8 @@ fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
 #[cfg(target_os = "linux")]
 #[test]
 fn records_are_not_glued_together_behind_a_name_that_means_one_document() {
-    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
-    let folder = dialects.join("agents/opencode/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
+    let folder = fixtures.join("agents/opencode");
     let dir = Dir::new("records_on_stdout");
     dir.write("two.json", fs::read(folder.join("2026-11/two-exports.json")).expect("a fixture can be read"));
     dir.write("one.json", fs::read(folder.join("2026-11/export.json")).expect("a fixture can be read"));

@@ -260,8 +260,7 @@ fn the_limit_of_packed_input_holds_unless_another_is_set() {
 fn a_record_of_many_sessions_comes_apart_with_few_open_files() {
     const FORKS: usize = 400;
     let dir = Dir::new("hostile_many_sessions");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../interlingua/src/dialects/openai/codex/fixtures/2026-11");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures/openai/codex/2026-11");
     let read = |name| fs::read_to_string(folder.join(name)).expect("a fixture can be read");
     dir.write("in/main.jsonl", read("resumed.jsonl"));
     let fork = read("forked.jsonl");

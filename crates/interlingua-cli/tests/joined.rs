@@ -9,11 +9,11 @@ use std::path::Path;
 
 use support::Dir;
 
-const CLAUDE: &str = "anthropic/claude_code/fixtures/2026-11";
-const CODEX: &str = "openai/codex/fixtures/2026-11";
+const CLAUDE: &str = "anthropic/claude_code/2026-11";
+const CODEX: &str = "openai/codex/2026-11";
 
 fn fixture(path: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects").join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures").join(path);
     fs::read(path).expect("a fixture can be read")
 }
 
@@ -100,7 +100,7 @@ fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
     let dir = Dir::new("joined_alone");
     dir.write("main.jsonl", fixture(&format!("{CLAUDE}/subagent.jsonl")));
     dir.write("child.jsonl", fixture(&format!("{CLAUDE}/subagent-child.jsonl")));
-    dir.write("several.jsonl", fixture("agents/opencode/fixtures/2026-02/storage.jsonl"));
+    dir.write("several.jsonl", fixture("agents/opencode/2026-02/storage.jsonl"));
     dir.run("convert child.jsonl --to record -o child.json -q").expect(0, "");
     let mut torn = dir.read("child.json");
     let middle = torn.len() / 2;

@@ -23,11 +23,10 @@ fn logs() -> Vec<(&'static str, String, PathBuf)> {
 }
 
 fn fixtures(of: impl Fn(&Dialect) -> bool) -> Vec<(&'static str, String, PathBuf)> {
-    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
     let mut found = Vec::new();
     for dialect in DIALECTS.iter().filter(|dialect| of(dialect)) {
-        let module = dialect.module.trim_start_matches("interlingua::dialects::").replace("::", "/");
-        let mut open = vec![dialects.join(module).join("fixtures")];
+        let mut open = vec![root.join(dialect.folder())];
         while let Some(dir) = open.pop() {
             for entry in
                 fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.to_string_lossy()))

@@ -94,7 +94,7 @@ fn records_made_from_the_fixtures_validate() {
 
 fn records_of_fixtures_validate(record: &'static Dialect, schema: &CDDL<'_>) {
     let mut made = 0;
-    for file in support::files(Path::new(DIALECTS), &["json", "jsonl"]) {
+    for file in support::files(Path::new(FIXTURES), &["json", "jsonl"]) {
         let source = fs::read(&file).expect("a listed file can be read");
         let Some(guess) = sniff(&source, true).filter(|guess| guess.role == Role::Log) else { continue };
         if guess.dialect.plane == Plane::Ours {
@@ -191,8 +191,8 @@ fn documents(json: &[u8]) -> Vec<Vec<u8>> {
     documents.map(|document| document.expect("a record is JSON").to_string().into_bytes()).collect()
 }
 
-/// The folder of the dialects and their fixtures.
-const DIALECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/src/dialects");
+/// The folder of the fixtures of the core.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/fixtures");
 /// Violations printed per record; the library repeats each violation for every alternative it tried.
 const BREACHES_SHOWN: usize = 5;
 

@@ -293,7 +293,7 @@ fn a_fact_that_every_line_repeats_is_lost_every_time() {
     assert_eq!(version.map(|row| row.count), Some(3), "{report:?}");
 }
 
-const FIXTURES: &str = "src/dialects/anthropic/claude_code/fixtures";
+const FIXTURES: &str = "fixtures/anthropic/claude_code";
 
 /// A fixture log, and its record after asserting that the way back loses nothing.
 fn recorded(name: &str) -> (String, Value) {

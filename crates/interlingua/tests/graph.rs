@@ -31,7 +31,7 @@ fn convert(from: &str, to: &str, bytes: &[u8], options: &Options) -> Vec<u8> {
 }
 
 fn fixture(path: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects").join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path);
     std::fs::read(path).expect("a fixture can be read")
 }
 
@@ -111,14 +111,10 @@ fn a_subagent_stands_within_the_call_that_started_it() {
     for (dialect, parent, child) in [
         (
             "claude-code",
-            "anthropic/claude_code/fixtures/2026-11/subagent.jsonl",
-            "anthropic/claude_code/fixtures/2026-11/subagent-child.jsonl",
+            "anthropic/claude_code/2026-11/subagent.jsonl",
+            "anthropic/claude_code/2026-11/subagent-child.jsonl",
         ),
-        (
-            "codex",
-            "openai/codex/fixtures/2026-11/subagent.jsonl",
-            "openai/codex/fixtures/2026-11/subagent-child.jsonl",
-        ),
+        ("codex", "openai/codex/2026-11/subagent.jsonl", "openai/codex/2026-11/subagent-child.jsonl"),
     ] {
         let family = Family::of(dialect, &[parent, child]);
         let link = family.links[1].as_ref().expect("the child is linked");
@@ -184,10 +180,8 @@ fn spoken(value: &serde_json::Value, texts: &mut Vec<String>) {
 #[test]
 fn what_has_no_call_follows_as_a_record_of_its_own() {
     let dialect = "codex";
-    let family = Family::of(
-        dialect,
-        &["openai/codex/fixtures/2026-11/resumed.jsonl", "openai/codex/fixtures/2026-11/forked.jsonl"],
-    );
+    let family =
+        Family::of(dialect, &["openai/codex/2026-11/resumed.jsonl", "openai/codex/2026-11/forked.jsonl"]);
     let link = family.links[1].as_ref().expect("the fork is linked");
     assert_eq!((link.parent, link.relation), (0, Relation::Fork));
     let mut joiner = Joiner::default();
@@ -217,7 +211,7 @@ fn files_that_name_each_other_as_parents_have_none() {
 
 #[test]
 fn what_a_parent_tells_of_its_subagent_is_counted_once() {
-    let parent = fixture("anthropic/claude_code/fixtures/2026-02/agents.jsonl");
+    let parent = fixture("anthropic/claude_code/2026-02/agents.jsonl");
     // The subagent's own file holds the same messages and an additional message.
     let mut child = String::new();
     for line in String::from_utf8_lossy(&parent).lines() {
@@ -276,8 +270,8 @@ fn damage_is_no_reason_to_panic() {
     let family = Family::of(
         "claude-code",
         &[
-            "anthropic/claude_code/fixtures/2026-11/subagent.jsonl",
-            "anthropic/claude_code/fixtures/2026-11/subagent-child.jsonl",
+            "anthropic/claude_code/2026-11/subagent.jsonl",
+            "anthropic/claude_code/2026-11/subagent-child.jsonl",
         ],
     );
     let whole = family.joined().into_bytes();

@@ -179,7 +179,7 @@ fn arguments_that_are_a_string_keep_an_escaped_quote_at_their_end() {
 fn a_change_names_its_file_and_a_failed_one_none() {
     let log = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/src/dialects/agents/pi/fixtures/2026-11/edits.jsonl"
+        "/fixtures/agents/pi/2026-11/edits.jsonl"
     ));
     let entries = entries(&log.unwrap());
     let files: Vec<Value> = entries

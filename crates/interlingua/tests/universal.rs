@@ -27,14 +27,14 @@ fn dialect(name: &str) -> (&'static Dialect, Role) {
 }
 
 fn sources() -> Vec<Source> {
-    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut sources = Vec::new();
     for dialect in ["claude-stream", "claude-code"] {
-        let fixtures = files(&dialects.join(Dialect::named(dialect).unwrap().folder()).join("fixtures"));
+        let fixtures = files(&root.join(Dialect::named(dialect).unwrap().folder()));
         for path in
             fixtures.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "golden"))
         {
-            let name = path.strip_prefix(&dialects).unwrap().display().to_string();
+            let name = path.strip_prefix(&root).unwrap().display().to_string();
             sources.push(Source { name, dialect, bytes: std::fs::read(&path).unwrap() });
         }
     }
@@ -379,15 +379,15 @@ fn whole_assistant_messages_get_one_synthetic_delta_and_streamed_ones_none() {
             assert!(if native.is_empty() { ours.len() == parts } else { parts > 0 }, "{item}");
         }
     });
-    let partial = fixture("claude_stream/fixtures/2026-11/partial.jsonl");
+    let partial = fixture("claude_stream/2026-11/partial.jsonl");
     assert!(of(&partial, "item.delta").iter().all(|delta| delta["synthetic"] == false));
-    let plain = fixture("claude_stream/fixtures/2026-11/plain.jsonl");
+    let plain = fixture("claude_stream/2026-11/plain.jsonl");
     assert!(of(&plain, "item.delta").iter().all(|delta| delta["synthetic"] == true));
 }
 
 #[test] // 18
 fn reasoning_deltas_are_told_from_text() {
-    let events = fixture("claude_stream/fixtures/2026-11/partial.jsonl");
+    let events = fixture("claude_stream/2026-11/partial.jsonl");
     let deltas = of(&events, "item.delta");
     let kinds: BTreeSet<&str> =
         deltas.iter().map(|delta| delta["data"]["content_type"].as_str().unwrap()).collect();
@@ -438,7 +438,7 @@ fn every_tool_result_has_an_earlier_call() {
 
 #[test] // 23, 24
 fn a_failed_tool_is_failed_and_its_plain_output_stays_plain() {
-    let events = fixture("claude_stream/fixtures/2026-11/plain.jsonl");
+    let events = fixture("claude_stream/2026-11/plain.jsonl");
     let completed = of(&events, "item.completed");
     let results: Vec<_> =
         completed.iter().map(|event| item(event)).filter(|item| item["kind"] == "tool_result").collect();
@@ -478,7 +478,7 @@ fn plain_and_partial_output_have_the_same_skeleton() {
         }
         said
     };
-    let partial = skeleton("claude_stream/fixtures/2026-11/partial.jsonl");
+    let partial = skeleton("claude_stream/2026-11/partial.jsonl");
     let expected = [
         "message \"reasoning\"",
         "message \"text\"",
@@ -487,7 +487,7 @@ fn plain_and_partial_output_have_the_same_skeleton() {
         "message \"text\"",
     ];
     assert_eq!(partial, expected);
-    let plain = skeleton("claude_stream/fixtures/2026-11/plain.jsonl");
+    let plain = skeleton("claude_stream/2026-11/plain.jsonl");
     assert!(expected.iter().all(|kind| plain.iter().any(|found| found == kind)), "{plain:?}");
 }
 
@@ -509,7 +509,7 @@ fn turns_start_and_end_in_pairs() {
         }
         assert_eq!(open, None);
     });
-    let three = fixture("claude_stream/fixtures/2026-11/compacted.jsonl");
+    let three = fixture("claude_stream/2026-11/compacted.jsonl");
     assert_eq!(of(&three, "turn.ended").len(), 3);
 }
 
@@ -522,7 +522,7 @@ fn turn_ended_tells_why_and_what_it_cost() {
         ("max-turns", "error", 1),
         ("api-error", "error", 1),
     ] {
-        let events = fixture(&format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl"));
+        let events = fixture(&format!("anthropic/claude_stream/2026-11/{name}.jsonl"));
         let ended = of(&events, "turn.ended");
         assert_eq!(ended.len(), 1, "{name}");
         assert_eq!(ended[0]["data"]["metadata"]["stop"]["class"], stop, "{name}");
@@ -530,7 +530,7 @@ fn turn_ended_tells_why_and_what_it_cost() {
         assert!(ended[0]["data"]["metadata"]["cost"].is_number(), "{name}");
         assert_eq!(of(&events, "error").len(), errors, "{name}");
     }
-    let events = fixture("claude_stream/fixtures/2026-11/api-error.jsonl");
+    let events = fixture("claude_stream/2026-11/api-error.jsonl");
     let error = &of(&events, "error")[0]["data"];
     assert_eq!(error["code"], "permission_error");
     assert_eq!(error["details"]["status"], 403);
@@ -558,7 +558,7 @@ fn every_permission_is_requested_and_resolved_once() {
         assert_eq!(of(events, "permission.requested").len(), of(events, "permission.resolved").len());
     });
     // stdout alone: the tool results show how the permission was answered.
-    let events = fixture("claude_stream/fixtures/2026-11/control.jsonl");
+    let events = fixture("claude_stream/2026-11/control.jsonl");
     let resolved = of(&events, "permission.resolved");
     assert_eq!(resolved[0]["data"]["status"], "accept");
     assert_eq!(resolved[1]["data"]["status"], "reject");
@@ -661,7 +661,7 @@ fn nothing_recorded_is_unparsed() {
 
 #[test] // 79
 fn subagent_messages_hang_on_the_call_that_made_them() {
-    let events = fixture("claude_stream/fixtures/2026-11/subagent.jsonl");
+    let events = fixture("claude_stream/2026-11/subagent.jsonl");
     let started = of(&events, "item.started");
     let call = started.iter().find(|event| item(event)["native_item_id"] == "toolu_demo10").unwrap();
     let children = started.iter().filter(|event| item(event)["parent_id"] == item(call)["item_id"]);
@@ -787,7 +787,7 @@ fn live_output_logs_and_events_are_told_apart() {
 #[test]
 fn the_usage_of_a_records_entries_adds_up_to_the_turns() {
     for (name, output) in [("plain", 63), ("partial", 63), ("control", 96)] {
-        let path = format!("anthropic/claude_stream/fixtures/2026-11/{name}.jsonl");
+        let path = format!("anthropic/claude_stream/2026-11/{name}.jsonl");
         let source = sources().into_iter().find(|source| source.name == path).unwrap();
         let (record, _) = convert_in(&[&source.bytes], "claude-stream", "record", &Options::default());
         let record: Value = serde_json::from_slice(&record).unwrap();
@@ -1060,9 +1060,9 @@ fn an_answer_to_nothing_is_lost() {
 
 #[test]
 fn the_settings_of_a_request_are_said_and_come_back() {
-    let dialects = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
-    for path in ["anthropic/messages/fixtures/request/full.json", "openai/chat/fixtures/request/full.json"] {
-        let bytes = std::fs::read(dialects.join(path)).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    for path in ["anthropic/messages/request/full.json", "openai/chat/request/full.json"] {
+        let bytes = std::fs::read(root.join(path)).unwrap();
         let name = if path.starts_with("anthropic") { "anthropic" } else { "openai-chat" };
         let from = (Dialect::named(name).unwrap(), Role::Request);
         let options = Options::default();
@@ -1282,7 +1282,7 @@ impl Writer for Fields {
 }
 
 fn of_ours(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects/ours/universal/fixtures/2026-11");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ours/universal/2026-11");
     std::fs::read(path.join(name)).unwrap()
 }
 

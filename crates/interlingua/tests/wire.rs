@@ -1408,8 +1408,8 @@ fn noted(report: &Report, what: &str) -> bool {
 }
 
 fn folder(dialect: &str) -> std::path::PathBuf {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects");
-    root.join(Dialect::named(dialect).unwrap().folder()).join("fixtures")
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    root.join(Dialect::named(dialect).unwrap().folder())
 }
 
 fn names(dialect: &str, role: &str) -> Vec<String> {

@@ -372,8 +372,8 @@ fn full() -> bool {
 
 /// The lines of a log dialect's fixtures.
 fn fixtures(dialect: &Dialect) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects");
-    let mut folders = vec![root.join(dialect.folder()).join("fixtures")];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
+    let mut folders = vec![root.join(dialect.folder())];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {

@@ -91,7 +91,7 @@ impl<'a> Bench<'a> {
             };
             let (dialect, name) = target.rsplit_once('/').ok_or("a target is `family/dialect/name`")?;
             let name = if name.contains('.') { name.to_owned() } else { format!("{name}.jsonl") };
-            let path = out.join(dialect).join("fixtures").join(SET).join(name);
+            let path = out.join(dialect).join(SET).join(name);
             let mut kept = String::with_capacity(text.len());
             for line in text.split_inclusive('\n') {
                 tidy.line(line, &mut kept)?;

@@ -31,11 +31,11 @@ use cases::CASES;
 /// Records all cases, or only those named in `args`.
 ///
 /// Options: `--agents DIR` (npm prefix holding the programs), `--scratch DIR` (created and removed), `--out DIR` (the
-/// dialects folder).
+/// folder of the fixtures).
 pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
     let mut agents = PathBuf::from("/tmp/agents");
     let mut scratch = PathBuf::from(NEUTRAL);
-    let mut out = PathBuf::from("crates/interlingua/src/dialects");
+    let mut out = PathBuf::from("crates/interlingua/fixtures");
     let mut wanted = Vec::new();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {

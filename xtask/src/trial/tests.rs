@@ -17,7 +17,7 @@ fn named(name: &str) -> &'static Dialect {
 }
 
 fn fixtures(dialect: &Dialect) -> PathBuf {
-    crate::root().join("crates/interlingua/src/dialects").join(dialect.folder()).join("fixtures")
+    crate::root().join("crates/interlingua/fixtures").join(dialect.folder())
 }
 
 /// A separate folder for each test.

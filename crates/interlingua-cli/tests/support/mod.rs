@@ -137,7 +137,7 @@ impl Ran {
     }
 }
 
-/// The fixtures of all dialects with that extension, without goldens.
+/// The fixtures of all dialects with that extension.
 pub(crate) fn fixtures(extension: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let entries = fs::read_dir(folder).expect("the folder is there");
@@ -150,11 +150,8 @@ pub(crate) fn fixtures(extension: &str) -> Vec<PathBuf> {
         }
     }
     let mut found = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/src/dialects"), &mut found);
-    found.retain(|path| {
-        let is_fixture = path.components().any(|part| part.as_os_str() == "fixtures");
-        is_fixture && path.extension().is_some_and(|end| end == extension)
-    });
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures"), &mut found);
+    found.retain(|path| path.extension().is_some_and(|end| end == extension));
     found.sort();
     found
 }

@@ -89,7 +89,7 @@ impl Dialect {
         DIALECTS.iter().copied().find(|dialect| dialect.name == name)
     }
 
-    /// The folder below `dialects/`, such as `anthropic/claude_code`.
+    /// The folder below `src/dialects/` and below `fixtures/`, such as `anthropic/claude_code`.
     pub fn folder(&self) -> String {
         self.module.strip_prefix(concat!(module_path!(), "::")).unwrap_or(self.module).replace("::", "/")
     }

@@ -87,7 +87,7 @@ fn rust_files(folder: &Path, deep: bool, files: &mut Vec<PathBuf>) {
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            if deep && path.file_name().is_some_and(|name| name != "fixtures") {
+            if deep {
                 rust_files(&path, true, files);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {

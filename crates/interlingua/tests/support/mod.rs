@@ -2,7 +2,7 @@
 //! records events, and deterministic damage.
 //!
 //! This code names only our own dialects, `record` and `universal`: any other dialect is covered as soon as it is
-//! registered and has a file under `src/dialects/<name>/fixtures/`.
+//! registered and has a file under `fixtures/<family>/<dialect>/`.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of a test has no outside")]
@@ -41,7 +41,7 @@ pub type Way = (&'static Dialect, Role);
 #[derive(Clone)]
 pub struct Case {
     pub way: Way,
-    /// The path below `fixtures/`, and for a derived case its origin.
+    /// The path below the dialect's folder of fixtures, and for a derived case its origin.
     pub name: String,
     pub path: PathBuf,
     pub bytes: Vec<u8>,
@@ -80,7 +80,8 @@ pub fn fixtures() -> Vec<Case> {
             let Some(role) = role_of(dialect, inner) else {
                 panic!("{}: no role of `{}` in the path", path.display(), dialect.name)
             };
-            let name = inner.to_string_lossy().into_owned();
+            let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+            let name = parts.join("/");
             let bytes = std::fs::read(&path).expect("readable");
             cases.push(Case { way: (dialect, role), name, path, bytes, made_from: None });
         }
@@ -109,7 +110,7 @@ pub fn fixtures_and_ours() -> Vec<Case> {
 }
 
 pub fn fixture_root(dialect: &Dialect) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects").join(dialect.folder()).join("fixtures")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(dialect.folder())
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
