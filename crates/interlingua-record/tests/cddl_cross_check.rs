@@ -17,7 +17,7 @@ use std::path::Path;
 use cddl::ast::CDDL;
 use cddl::validator::Validator;
 use cddl::validator::json::JSONValidator;
-use interlingua::dialects::{Dialect, Options, Plane, Role};
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::error::{Problem, Severity};
 use interlingua::pipe::Pipe;
 use interlingua::sniff::sniff;
@@ -86,36 +86,65 @@ fn records_in_the_given_directory_validate() {
 }
 
 #[test]
-fn records_made_from_the_fixtures_validate() {
+fn records_made_from_logs_validate() {
+    let logs = logs();
     for (name, schema) in [("record", CDDL_V3), ("record-v2", CDDL_V2)] {
-        records_of_fixtures_validate(Dialect::named(name).expect("registered"), &parse(schema));
+        records_of_logs_validate(&logs, Dialect::named(name).expect("registered"), &parse(schema));
     }
 }
 
-fn records_of_fixtures_validate(record: &'static Dialect, schema: &CDDL<'_>) {
-    let mut made = 0;
-    for file in support::files(Path::new(FIXTURES), &["json", "jsonl"]) {
-        let source = fs::read(&file).expect("a listed file can be read");
-        let Some(guess) = sniff(&source, true).filter(|guess| guess.role == Role::Log) else { continue };
-        if guess.dialect.plane == Plane::Ours {
-            continue;
-        }
-        let mut json = Vec::new();
-        let from = (guess.dialect, guess.role);
-        let mut pipe = Pipe::new(from, (record, Role::Log), &Options::default()).expect("a log has a record");
-        pipe.push(&source, &mut json);
-        pipe.finish(&mut json);
-        made += 1;
-
+fn records_of_logs_validate(logs: &[Log], record: &'static Dialect, schema: &CDDL<'_>) {
+    for Log { name, dialect, bytes } in logs {
+        let json = convert((dialect, Role::Log), (record, Role::Log), bytes);
         for json in documents(&json) {
-            assert_eq!(breaches(schema, &json), Vec::<String>::new(), "{}", file.display());
+            assert_eq!(breaches(schema, &json), Vec::<String>::new(), "{name}");
         }
         let ours = interlingua_record::check(&json);
         let errors: Vec<_> =
             ours.iter().filter(|problem| problem.code.severity() == Severity::Error).collect();
-        assert!(errors.is_empty(), "{}: {errors:?}", file.display());
+        assert!(errors.is_empty(), "{name}: {errors:?}");
     }
-    assert!(made >= 8, "only {made} fixtures were recognised as logs");
+}
+
+struct Log {
+    /// The path of the fixture, and for a converted log its dialect.
+    name: String,
+    dialect: &'static Dialect,
+    bytes: Vec<u8>,
+}
+
+/// The logs among the fixtures, and logs that our writers make of small fixtures: of each session a log of Claude Code
+/// and of Codex, and of sessions of these two agents a log of every other agent.
+fn logs() -> Vec<Log> {
+    let is_main = |dialect: &Dialect| ["claude-code", "codex"].contains(&dialect.name);
+    let mut logs = Vec::new();
+    for file in support::files(Path::new(FIXTURES), &["json", "jsonl"]) {
+        let bytes = fs::read(&file).expect("a listed file can be read");
+        let Some(guess) = sniff(&bytes, true).filter(|guess| guess.dialect.plane != Plane::Wire) else {
+            continue;
+        };
+        let name = file.display().to_string();
+        for &to in DIALECTS.iter().filter(|to| to.plane == Plane::Log && to.name != guess.dialect.name) {
+            let is_made = bytes.len() < SMALL && (is_main(to) || is_main(guess.dialect));
+            if is_made && to.role_for(guess.role) == Some(Role::Log) {
+                let bytes = convert((guess.dialect, guess.role), (to, Role::Log), &bytes);
+                logs.push(Log { name: format!("{name} as {}", to.name), dialect: to, bytes });
+            }
+        }
+        if guess.role == Role::Log && guess.dialect.plane != Plane::Ours {
+            logs.push(Log { name, dialect: guess.dialect, bytes });
+        }
+    }
+    assert!(logs.len() >= 200, "only {} logs", logs.len());
+    logs
+}
+
+fn convert(from: (&'static Dialect, Role), to: (&'static Dialect, Role), source: &[u8]) -> Vec<u8> {
+    let mut output = Vec::new();
+    let mut pipe = Pipe::new(from, to, &Options::default()).expect("the roles are in the registry");
+    pipe.push(source, &mut output);
+    pipe.finish(&mut output);
+    output
 }
 
 #[test]
@@ -193,6 +222,8 @@ fn documents(json: &[u8]) -> Vec<Vec<u8>> {
 
 /// The folder of the fixtures of the core.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/fixtures");
+/// Larger fixtures are not converted to other logs: validation by the library is slow.
+const SMALL: usize = 15_000;
 /// Violations printed per record; the library repeats each violation for every alternative it tried.
 const BREACHES_SHOWN: usize = 5;
 
