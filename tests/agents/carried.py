@@ -53,8 +53,6 @@ def find_logs(paths):
     for path in paths:
         files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
         for file in files:
-            if "golden" in file.parts:
-                continue
             dialect = dialect_of(read(file))
             if dialect:
                 yield file, dialect

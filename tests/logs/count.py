@@ -52,7 +52,7 @@ def default_binary():
 def find(paths):
     for path in paths:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and file.suffix in (".json", ".jsonl") and "golden" not in file.parts:
+            if file.is_file() and file.suffix in (".json", ".jsonl"):
                 yield file
 
 

@@ -23,7 +23,7 @@ type Task = (&'static str, &'static str, fn(&[String]) -> TaskResult<()>);
 
 const TASKS: &[Task] = &[
     ("check", "everything that must hold before a commit", check),
-    ("bless", "write goldens and generated documents anew", bless),
+    ("bless", "write goldens and generated documents anew, and print the changes of goldens", bless),
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
     ("docs", "write the generated documents  [--check: only see that they are fresh]", docs::run),
@@ -104,7 +104,7 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
 }
 
 /// Runs each target for some seconds, on stable: guided by coverage, without sanitizers, which safe code hardly needs.
-/// The corpus is kept in `fuzz/corpus`; the fixtures are its seeds.
+/// The corpus is kept in `fuzz/corpus`; the fixtures and the probes of the record are its seeds.
 fn fuzz(arguments: &[String]) -> TaskResult<()> {
     let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
     let version = output(&mut command("rustc", ["-vV"]))?;
@@ -130,9 +130,12 @@ fn fuzz(arguments: &[String]) -> TaskResult<()> {
     Ok(())
 }
 
-/// The folders with fixtures in them.
+/// The folders with fixtures, and the folder with small records.
 fn seeds() -> Vec<PathBuf> {
-    let mut folders = vec![root().join("crates/interlingua/fixtures")];
+    let mut folders = vec![
+        root().join("crates/interlingua/fixtures"),
+        root().join("crates/interlingua-record/tests/probes"),
+    ];
     let mut seeds = Vec::new();
     while let Some(folder) = folders.pop() {
         let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());

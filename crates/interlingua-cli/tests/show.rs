@@ -33,7 +33,7 @@ fn fixtures(of: impl Fn(&Dialect) -> bool) -> Vec<(&'static str, String, PathBuf
             {
                 let path = entry.expect("a directory can be listed").path();
                 let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
-                if path.is_dir() && name != "golden" {
+                if path.is_dir() {
                     open.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "jsonl") {
                     let version = dir.file_name().expect("it has a name").to_string_lossy().into_owned();

@@ -30,10 +30,7 @@ fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut sources = Vec::new();
     for dialect in ["claude-stream", "claude-code"] {
-        let fixtures = files(&root.join(Dialect::named(dialect).unwrap().folder()));
-        for path in
-            fixtures.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "golden"))
-        {
+        for path in files(&root.join(Dialect::named(dialect).unwrap().folder())) {
             let name = path.strip_prefix(&root).unwrap().display().to_string();
             sources.push(Source { name, dialect, bytes: std::fs::read(&path).unwrap() });
         }

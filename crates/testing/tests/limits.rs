@@ -377,7 +377,7 @@ fn fixtures(dialect: &Dialect) -> Vec<PathBuf> {
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "golden") {
+            if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "jsonl") {
                 files.push(path);

@@ -142,10 +142,10 @@ pub(crate) fn fixtures(extension: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let entries = fs::read_dir(folder).expect("the folder is there");
         for path in entries.map(|entry| entry.expect("an entry").path()) {
-            if !path.is_dir() {
-                found.push(path);
-            } else if !path.ends_with("golden") {
+            if path.is_dir() {
                 walk(&path, found);
+            } else {
+                found.push(path);
             }
         }
     }

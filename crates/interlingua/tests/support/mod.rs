@@ -121,9 +121,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         let beside =
             path.extension().is_some_and(|extension| extension == "md") || name.ends_with(".meta.json");
         if path.is_dir() {
-            if name != "golden" {
-                walk(&path, files);
-            }
+            walk(&path, files);
         } else if !beside {
             files.push(path);
         }
