@@ -6,13 +6,22 @@
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files, settings of a test run are variables")]
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::support::books::{Excuse, find, judge};
+use crate::support::compare::{as_in_records, in_records, is_unparsed};
+use crate::support::damage::{Dice, mutate, perturb};
+use crate::support::grammar::document;
+use crate::support::restructure::Restructured;
+use crate::support::there_and_back::there_and_back_law;
+use crate::support::watch::{Look, watch};
+use crate::support::{
+    Case, Law, Outcome, Way, can_read, can_write, convert, convert_pieces, convert_with, first_difference,
+    fixtures, fixtures_and_ours, full, is_asked, main_target, on_two_threads, other_targets, record,
+    restorable, same, targets,
+};
 use interlingua::dialects::{Options, Plane, Role};
 use interlingua::error::Code;
 use interlingua::fold::Transcript;
@@ -20,18 +29,6 @@ use interlingua::ledger::Report;
 use interlingua::tape::Limits;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use support::books::{Excuse, find, judge};
-use support::compare::{as_in_records, in_records, is_unparsed};
-use support::damage::{Dice, mutate, perturb};
-use support::grammar::document;
-use support::restructure::Restructured;
-use support::there_and_back::there_and_back_law;
-use support::watch::{Look, watch};
-use support::{
-    Case, Law, Outcome, Way, can_read, can_write, convert, convert_pieces, convert_with, first_difference,
-    fixtures, fixtures_and_ours, full, is_asked, main_target, on_two_threads, other_targets, record,
-    restorable, same, targets,
-};
 
 // ---- No leaf is lost silently ----------------------------------------------------------------------------------------
 
@@ -1039,8 +1036,8 @@ fn counts(report: &Report) -> String {
 /// document cut into elements) are skipped.
 fn each_leaf(
     case: &Case,
-    frames: &[support::watch::SeenFrame],
-    visit: &mut dyn FnMut(&support::watch::SeenLeaf, &[u8]),
+    frames: &[crate::support::watch::SeenFrame],
+    visit: &mut dyn FnMut(&crate::support::watch::SeenLeaf, &[u8]),
 ) {
     let mut from = 0;
     let mut number = 0usize;

@@ -6,19 +6,16 @@
 //! each run.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::support::{Case, Law, Way, convert, fixtures, on_two_threads, targets};
 use interlingua::check::CheckWriter;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Report, Row};
 use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
-use support::{Case, Law, Way, convert, fixtures, on_two_threads, targets};
 
 /// A formerly used hash, and two texts that collide under it.
 struct Pair {

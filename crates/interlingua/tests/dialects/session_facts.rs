@@ -2,10 +2,8 @@
 //! picture that a name refers to.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
-#![allow(missing_docs, reason = "not published")]
 
-mod support;
-
+use crate::support::{Law, Way, convert, fixtures, record, restorable};
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::json::Raw;
 use interlingua::ledger::Report;
@@ -13,7 +11,6 @@ use interlingua::model::Field;
 use interlingua::model::time::epoch_millis;
 use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
-use support::{Law, Way, convert, fixtures, record, restorable};
 
 fn log_of(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)

@@ -12,8 +12,7 @@ use interlingua::model::{Author, Event, ItemId, ItemKind, Part};
 use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use serde_json::Value;
 
-mod support;
-use support::{Case, Way, convert, convert_with, fixtures};
+use crate::support::{Case, Way, convert, convert_with, fixtures};
 
 /// Whether a program accepts a session id, according to the programs' code.
 fn is_session_id(dialect: &str, id: &str) -> bool {
@@ -58,7 +57,7 @@ fn log_targets() -> Vec<Way> {
     let all = interlingua::dialects::DIALECTS.iter().copied();
     all.filter(|dialect| dialect.plane == Plane::Log)
         .map(|dialect| (dialect, Role::Log))
-        .filter(|way| support::can_write(*way))
+        .filter(|way| crate::support::can_write(*way))
         .collect()
 }
 

@@ -1,6 +1,5 @@
 //! Gemini CLI's session logs: repeated messages, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
-#![allow(missing_docs, reason = "not published")]
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::Report;

@@ -1,13 +1,10 @@
 //! Related sessions become one record, and the record restores every file.
 
-#![allow(missing_docs, reason = "not published")]
 #![expect(
     clippy::expect_used,
     clippy::disallowed_methods,
     reason = "a test reads its fixtures, and fails if it cannot"
 )]
-
-mod support;
 
 use std::path::Path;
 

@@ -4,12 +4,10 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "examples are files")]
 
-mod support;
-
+use crate::support::{Law, Way, fixtures_and_ours, same};
 use interlingua::dialects::{DIALECTS, Role};
 use interlingua::framing::Framing;
 use interlingua::sniff::{self, Candidates, Detection};
-use support::{Law, Way, fixtures_and_ours, same};
 
 /// The result of detection as text: `anthropic request`, `anthropic or openai-chat?`, `none`.
 fn answer(bytes: &[u8]) -> String {

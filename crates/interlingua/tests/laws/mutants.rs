@@ -1,30 +1,27 @@
 //! A test of the tests: dialects with a deliberate mistake, each of which a law must detect. Each mutant names the
 //! expected law; findings that the real dialect has as well do not count.
 
-#![allow(missing_docs, reason = "not published")]
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
-
-mod support;
 
 use std::collections::BTreeSet;
 
+use crate::support::books::{Breach, Source};
+use crate::support::canary::{CANARY, canary_law, plant};
+use crate::support::leaves::{LEAF, Words, counting_law, leaf_law, nothing_law};
+use crate::support::mutants::{
+    Forgetful, Memory, Mutation, boasts, mutant_reader, mutant_table, mutant_writer, write_spec,
+};
+use crate::support::readers::{READER, naming_law, reader_law};
+use crate::support::said::{SAID, said_law};
+use crate::support::tamper::{WRITER, writer_law};
+use crate::support::there_and_back::{BACK, there_and_back_law};
+use crate::support::{Case, Sample, Way, can_read, convert, fixtures};
 use interlingua::dialects::{Dialect, Plane, Role};
 use interlingua::json::Str;
 use interlingua::ledger::Reason;
 use interlingua::model::{
     Author, Delta, Event, Field, ItemHead, ItemKind, ItemKindTag, Part, StopClass, Support,
 };
-use support::books::{Breach, Source};
-use support::canary::{CANARY, canary_law, plant};
-use support::leaves::{LEAF, Words, counting_law, leaf_law, nothing_law};
-use support::mutants::{
-    Forgetful, Memory, Mutation, boasts, mutant_reader, mutant_table, mutant_writer, write_spec,
-};
-use support::readers::{READER, naming_law, reader_law};
-use support::said::{SAID, said_law};
-use support::tamper::{WRITER, writer_law};
-use support::there_and_back::{BACK, there_and_back_law};
-use support::{Case, Sample, Way, can_read, convert, fixtures};
 
 // ---- Writers that drop a value ---------------------------------------------------------------------------------------
 

@@ -1,9 +1,6 @@
 //! The doors of the library give the same results as the pipe they are made of.
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
 
 use std::io::{self, Read};
 
@@ -29,7 +26,7 @@ impl Read for Slow<'_> {
 /// One log of each dialect that reads logs, from the fixtures.
 fn logs() -> Vec<(&'static Dialect, Vec<u8>)> {
     let mut logs = Vec::new();
-    for fixture in support::fixtures() {
+    for fixture in crate::support::fixtures() {
         let (dialect, role) = fixture.way;
         let is_new = logs.iter().all(|(known, _): &(&Dialect, _)| known.name != dialect.name);
         if role == Role::Log && is_new {

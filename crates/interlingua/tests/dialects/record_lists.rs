@@ -1,13 +1,11 @@
 //! Messages in a bare JSON list: each is an entry of its session, whatever the layout of the list.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-mod support;
-
+use crate::support::{Way, convert, convert_pieces, record};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::error::Severity;
 use interlingua::sniff::sniff;
 use serde_json::{Value, json};
-use support::{Way, convert, convert_pieces, record};
 
 fn log(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)

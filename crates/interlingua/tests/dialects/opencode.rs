@@ -6,12 +6,12 @@ use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use serde_json::{Deserializer, Value, json};
 
-const STORAGE: &str = include_str!("../fixtures/agents/opencode/2026-02/storage.jsonl");
-const EXPORT: &str = include_str!("../fixtures/agents/opencode/2026-11/export.json");
-const TWO: &str = include_str!("../fixtures/agents/opencode/2026-11/two-exports.json");
-const RUN: &str = include_str!("../fixtures/agents/opencode/2026-11/run.jsonl");
-const API_LIKE: &str = include_str!("../fixtures/agents/opencode/2026-02/api-like.json");
-const CLAUDE: &str = include_str!("../fixtures/anthropic/claude_code/2026-11/tools.jsonl");
+const STORAGE: &str = include_str!("../../fixtures/agents/opencode/2026-02/storage.jsonl");
+const EXPORT: &str = include_str!("../../fixtures/agents/opencode/2026-11/export.json");
+const TWO: &str = include_str!("../../fixtures/agents/opencode/2026-11/two-exports.json");
+const RUN: &str = include_str!("../../fixtures/agents/opencode/2026-11/run.jsonl");
+const API_LIKE: &str = include_str!("../../fixtures/agents/opencode/2026-02/api-like.json");
+const CLAUDE: &str = include_str!("../../fixtures/anthropic/claude_code/2026-11/tools.jsonl");
 
 fn convert_with(from: &str, to: &str, text: &str, options: &Options) -> (String, Report) {
     let named = |name| Dialect::named(name).expect("registered");

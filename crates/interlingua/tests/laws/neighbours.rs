@@ -2,22 +2,18 @@
 //! stand alone and side by side, in both orders, for every list of every fixture and every target of the registry. The
 //! books of each element are the same with and without its neighbour.
 
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::support::books::{Essence, Fates, Source, SourceLeaf, find};
+use crate::support::damage::perturb;
+use crate::support::leaves::Words;
+use crate::support::watch::{Look, watch};
+use crate::support::{Case, Way, convert_traced, fixtures, full, other_targets, share};
 use interlingua::dialects::Role;
 use interlingua::ledger::{Fate, Reason};
 use interlingua::model::Field;
 use interlingua::tape::{Kind, Limits, TapeBuf, Val};
-use support::books::{Essence, Fates, Source, SourceLeaf, find};
-use support::damage::perturb;
-use support::leaves::Words;
-use support::watch::{Look, watch};
-use support::{Case, Way, convert_traced, fixtures, full, other_targets, share};
 
 /// An element of a list, and the source around the list.
 #[derive(Clone)]

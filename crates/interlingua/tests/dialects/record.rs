@@ -1,15 +1,13 @@
 //! Records: the values of a source are in its record as members of the record, and are read back from there.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-mod support;
-
+use crate::support::{Case, Law, Way, convert, convert_with, fixtures, record, same};
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::error::{Code, Severity};
 use interlingua::fold::{Content, Item, Transcript};
 use interlingua::json::Str;
 use interlingua::ledger::Fate;
 use interlingua::model::{Args, Decision, Part, Status, StopClass};
-use support::{Case, Law, Way, convert, convert_with, fixtures, record, same};
 
 fn named(name: &str, role: Role) -> Way {
     (Dialect::named(name).expect("registered"), role)
@@ -84,10 +82,13 @@ fn a_source_and_its_record_say_the_same() {
         stamped_by_the_clock(&before.items, &mut after.items);
         let mut differ = |what: &str, before: String, after: String| {
             law.holds(before == after, || {
-                format!("{case}: {what}\n{}", support::first_difference(before.as_bytes(), after.as_bytes()))
+                format!(
+                    "{case}: {what}\n{}",
+                    crate::support::first_difference(before.as_bytes(), after.as_bytes())
+                )
             });
         };
-        let unparsed = support::compare::is_unparsed;
+        let unparsed = crate::support::compare::is_unparsed;
         let items = |said: &Transcript| {
             let items: Vec<_> = said.items.iter().filter(|item| !unparsed(item)).collect();
             format!("{items:#?}")

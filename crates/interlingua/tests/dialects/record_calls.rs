@@ -1,14 +1,12 @@
 //! Call ids in records: each call has an id, a generated id is marked, and a result has the id of its call.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{Law, Way, convert, fixtures, record, restorable, same};
 use interlingua::dialects::{Dialect, Plane, Role};
 use interlingua::error::Severity;
 use serde_json::Value;
-use support::{Law, Way, convert, fixtures, record, restorable, same};
 
 fn log(name: &str) -> Way {
     (Dialect::named(name).expect("registered"), Role::Log)

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod support;
-
+use crate::support::{convert, fixtures, on_two_threads, other_targets};
 use interlingua::dialects::{Plane, Role};
 use serde_json::Value;
-use support::{convert, fixtures, on_two_threads, other_targets};
 
 /// The end of a stream for its client.
 #[derive(Debug, PartialEq)]

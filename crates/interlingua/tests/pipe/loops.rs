@@ -10,10 +10,7 @@ use interlingua::ledger::Report;
 use interlingua::pipe::Exchange;
 use serde_json::{Value, json};
 
-#[path = "support/sdk_user.rs"]
-mod sdk_user;
-
-use sdk_user::{first_request, folded, next_request, said, stream_of};
+use crate::sdk_user::{first_request, folded, next_request, said, stream_of};
 
 const WIRE: [&str; 6] = ["anthropic", "openai-chat", "openai-responses", "gemini", "kimi", "copilot"];
 

@@ -2,9 +2,6 @@
 //! Tests named `p…` are about the pitfall of that number.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::Report;
@@ -21,7 +18,7 @@ fn named(name: &str) -> &'static Dialect {
 }
 
 fn convert_text(from: &str, to: &str, role: Role, text: &str) -> (String, Report) {
-    let out = support::convert((named(from), role), (named(to), role), text.as_bytes());
+    let out = crate::support::convert((named(from), role), (named(to), role), text.as_bytes());
     assert!(out.report.adds_up());
     (String::from_utf8(out.bytes).unwrap(), out.report)
 }
@@ -226,7 +223,8 @@ fn p10_reasoning_that_nothing_came_of_is_dropped_aloud() {
 
 #[test]
 fn p11_encrypted_reasoning_is_that_of_the_item_when_it_is_done() {
-    let text = std::fs::read_to_string(support::fixture_root(named(R)).join("stream/tools.sse")).unwrap();
+    let text =
+        std::fs::read_to_string(crate::support::fixture_root(named(R)).join("stream/tools.sse")).unwrap();
     assert!(text.contains(r#""encrypted_content":"gAAAAt"}"#), "the fixture begins with a part of it");
     let (out, _) = convert_text(R, A, Role::Stream, &text);
     let states: Vec<Value> = events(&out)
@@ -474,7 +472,8 @@ fn p67_a_stream_that_was_cut_is_no_success() {
     let last = well_formed(&out);
     assert_eq!(last["response"]["output"][1]["status"], "incomplete");
     // The opposite direction.
-    let text = std::fs::read_to_string(support::fixture_root(named(R)).join("stream/cut.sse")).unwrap();
+    let text =
+        std::fs::read_to_string(crate::support::fixture_root(named(R)).join("stream/cut.sse")).unwrap();
     let (out, _) = convert_text(R, C, Role::Stream, &(text + "data: [DONE]\n\n"));
     assert!(out.contains("\"error\"") && !out.contains("[DONE]"), "{out}");
 }
@@ -505,7 +504,8 @@ fn p68_p77_a_failure_is_a_response_that_failed_with_its_code() {
 
 #[test]
 fn p69_an_end_without_output_has_the_items_that_were_done() {
-    let text = std::fs::read_to_string(support::fixture_root(named(R)).join("stream/bare.sse")).unwrap();
+    let text =
+        std::fs::read_to_string(crate::support::fixture_root(named(R)).join("stream/bare.sse")).unwrap();
     let (out, _) = rewrite(Role::Stream, &text);
     let last = well_formed(&out);
     let kinds: Vec<&Value> =
@@ -524,7 +524,8 @@ fn items_that_stand_only_at_the_end_are_said() {
 
 #[test]
 fn p79_padding_pings_comments_and_line_ends_are_nothing() {
-    let text = std::fs::read_to_string(support::fixture_root(named(R)).join("stream/text.sse")).unwrap();
+    let text =
+        std::fs::read_to_string(crate::support::fixture_root(named(R)).join("stream/text.sse")).unwrap();
     let (plain, _) = convert_text(R, A, Role::Stream, &text);
     let noisy =
         text.replace("\n\n", "\r\n\r\n: comment\r\n\r\nevent: ping\r\ndata: {\"type\":\"ping\"}\r\n\r\n");
@@ -535,8 +536,8 @@ fn p79_padding_pings_comments_and_line_ends_are_nothing() {
 #[test]
 fn p80_ids_are_given_once_and_used_everywhere() {
     for name in ["tools.sse", "text.sse", "hosted.sse", "incomplete.sse", "refusal.sse"] {
-        let text =
-            std::fs::read_to_string(support::fixture_root(named(R)).join("stream").join(name)).unwrap();
+        let text = std::fs::read_to_string(crate::support::fixture_root(named(R)).join("stream").join(name))
+            .unwrap();
         let (out, _) = rewrite(Role::Stream, &text);
         well_formed(&out);
         // The item ids are those of the source.

@@ -5,11 +5,10 @@
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Law, Way, fixtures};
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::{Leftover, Report};
 use interlingua::log::OutlineReader;
@@ -17,7 +16,6 @@ use interlingua::model::{Event, ItemKind};
 use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Law, Way, fixtures};
 
 /// Log dialects with the members for a line's id and parent id.
 const CHAINED: [(&str, &str, &str); 4] = [
@@ -227,7 +225,7 @@ fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
             format!("{name} to {}: every line is a subagent's, and the session has none", to.0.name)
         });
         // Without an outline the history is equally sound, but rewound turns are still in it.
-        let alone = support::convert(from, to, bytes);
+        let alone = crate::support::convert(from, to, bytes);
         let found = breaches(to, &alone.bytes, sessions);
         law.holds(found.is_empty(), || format!("{name} to {} in one pass: {}", to.0.name, found[0]));
     }

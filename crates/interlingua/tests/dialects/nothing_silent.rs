@@ -2,7 +2,6 @@
 //! place at a time, and each change must be visible in the output or in the report. The sum of the counts alone would
 //! not detect a value that a reader takes and a writer omits.
 
-#![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "a test reads what it wrote itself")]
 
 use interlingua::dialects::{Dialect, Options, Role};

@@ -7,10 +7,11 @@
 
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
-#![allow(missing_docs, reason = "not published")]
 
-mod support;
-
+use crate::support::watch::{Look, watch};
+use crate::support::{
+    Case, Law, Way, can_read, convert, fixtures_and_ours, is_asked, on_two_threads, other_targets,
+};
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::framing::Framing;
 use interlingua::json::Output;
@@ -18,10 +19,6 @@ use interlingua::pipe::Pipe;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;
-use support::watch::{Look, watch};
-use support::{
-    Case, Law, Way, can_read, convert, fixtures_and_ours, is_asked, on_two_threads, other_targets,
-};
 
 #[test]
 fn every_written_frame_is_one_line_and_reads_back() {
@@ -74,7 +71,7 @@ fn the_spelling_of_a_source_does_not_change_the_values_of_a_frame() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if support::full() { 400 } else { 24 },
+        cases: if crate::support::full() { 400 } else { 24 },
         rng_seed: RngSeed::Fixed(18),
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -159,7 +156,7 @@ fn with_awkward_values(case: &Case, picks: &[usize]) -> Vec<u8> {
     let mut rest = &case.bytes[..];
     let mut number = 0;
     for frame in seen.frames {
-        let Some(at) = support::books::find(rest, frame.text.as_bytes()) else { continue };
+        let Some(at) = crate::support::books::find(rest, frame.text.as_bytes()) else { continue };
         source.extend_from_slice(&rest[..at]);
         rest = &rest[at + frame.text.len()..];
         let mut copied = 0;

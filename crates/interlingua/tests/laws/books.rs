@@ -5,20 +5,16 @@
 //! A breach names the dialects, the path or field, and a fixture. An excuse is in a table with its reason, and fails
 //! when no breach needs it any more.
 
-#![allow(missing_docs, reason = "not published")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use support::books::{Breach, Excuse, MADE_OF_A_KEPT_LINE, Source, judge};
-use support::canary::{EXCUSES as CANARIES, canary_law, plant};
-use support::leaves::{Words, counting_law, leaf_law, nothing_law};
-use support::readers::{naming_law, reader_law};
-use support::said::said_law;
-use support::tamper::writer_law;
-use support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_targets, share};
+use crate::support::books::{Breach, Excuse, MADE_OF_A_KEPT_LINE, Source, judge};
+use crate::support::canary::{EXCUSES as CANARIES, canary_law, plant};
+use crate::support::leaves::{Words, counting_law, leaf_law, nothing_law};
+use crate::support::readers::{naming_law, reader_law};
+use crate::support::said::said_law;
+use crate::support::tamper::writer_law;
+use crate::support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_targets, share};
 
 #[test]
 fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {

@@ -1,0 +1,35 @@
+//! Tests of the mapping of each dialect, in a module of its name, and fast tests over all dialects. One binary, because
+//! each binary links the core and compiles the support code.
+
+#![recursion_limit = "256"]
+#![allow(missing_docs, reason = "not published")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod amp;
+mod anthropic;
+mod chat;
+mod claude_code;
+mod codex;
+mod copilot_cli;
+mod cursor;
+mod detection;
+mod gemini;
+mod gemini_cli;
+mod history;
+mod identity;
+mod kimi;
+mod nothing_silent;
+mod odd_input;
+mod opencode;
+mod pi;
+mod qwen_code;
+mod record;
+mod record_calls;
+mod record_lists;
+mod requests;
+mod responses;
+mod session_facts;
+mod universal;
+mod wire;
