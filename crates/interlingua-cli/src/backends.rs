@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use interlingua::dialects::Dialect;
-use interlingua::wire::backends::{Backend, RuleValue};
+use interlingua::wire::backends::{Backend, RuleValue, SharedBackend};
 use interlingua_report::safe;
 use toml::{Table, Value};
 
@@ -15,17 +15,17 @@ use crate::flags::BackendFlags;
 pub(crate) fn chosen(
     flags: &BackendFlags,
     dialect: &'static Dialect,
-) -> Result<Option<&'static Backend>, CommandError> {
+) -> Result<Option<SharedBackend>, CommandError> {
     let own = own(flags.backends.as_deref())?;
     let Some(name) = &flags.backend else { return Ok(None) };
-    let speaks = |backend: &&'static Backend| backend.name == name && backend.dialect == dialect.name;
-    let found = own.into_iter().find(|backend| speaks(backend));
-    let found = found.or_else(|| Backend::named(name, dialect.name));
+    let speaks = |backend: &SharedBackend| backend.name == *name && backend.dialect == dialect.name;
+    let found = own.into_iter().find(speaks);
+    let found = found.or_else(|| Backend::named(name, dialect.name).map(Into::into));
     found.map(Some).ok_or_else(|| CommandError::UnknownBackend(name.clone(), dialect))
 }
 
 /// The backends defined in the user's file.
-pub(crate) fn own(path: Option<&Path>) -> Result<Vec<&'static Backend>, CommandError> {
+pub(crate) fn own(path: Option<&Path>) -> Result<Vec<SharedBackend>, CommandError> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let name = safe::path_name(path);
     let text = fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
@@ -45,7 +45,7 @@ pub(crate) fn own(path: Option<&Path>) -> Result<Vec<&'static Backend>, CommandE
 }
 
 /// One `[[backend]]`: `name`, `dialect`, perhaps `base` and `about`, then rules; `[[backend.model]]` has `match` and rules.
-fn backend(table: &Value, wrong: &dyn Fn(String) -> CommandError) -> Result<&'static Backend, CommandError> {
+fn backend(table: &Value, wrong: &dyn Fn(String) -> CommandError) -> Result<SharedBackend, CommandError> {
     let word = |name: &str| table.get(name).and_then(Value::as_str);
     let name = word("name").ok_or_else(|| wrong("a `[[backend]]` has no `name`".to_owned()))?;
     let inside = |what: String| wrong(format!("backend `{name}`: {what}"));
@@ -69,7 +69,8 @@ fn backend(table: &Value, wrong: &dyn Fn(String) -> CommandError) -> Result<&'st
         models.push((names, rules(row, &["match"], &inside)?));
     }
     let about = word("about").unwrap_or("the user's own");
-    Backend::derived(name, about, base, &changes, &models).map_err(|error| inside(error.to_string()))
+    let made = Backend::derived(name, about, base, &changes, &models);
+    made.map(Into::into).map_err(|error| inside(error.to_string()))
 }
 
 /// The rules of a table; members that are not rules are skipped.

@@ -1,11 +1,13 @@
 //! The built-in backends: vendors, and common servers that offer their dialects.
 
+use std::borrow::Cow;
+
 use super::claude::{CLAUDE, CLAUDE_BY_BYTES, CLAUDE_MODELS, CLAUDE_MODELS_BY_BYTES};
 use super::copilot::{COPILOT, COPILOT_MESSAGES, COPILOT_RESPONSES};
 use super::google::{GEMINI_API, GEMINI_ON_VERTEX};
 use super::{
-    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces,
-    ThinkingForms,
+    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, RuleWords, SchemaRules,
+    SystemPlaces, ThinkingForms,
 };
 use crate::model::Field;
 use crate::wire::Letters;
@@ -14,36 +16,36 @@ use crate::wire::Letters;
 pub(crate) static ANTHROPIC: Backend = ANTHROPIC_VALUE;
 
 const ANTHROPIC_VALUE: Backend = Backend {
-    name: "anthropic",
+    name: Cow::Borrowed("anthropic"),
     dialect: "anthropic",
-    about: "Anthropic's own API",
+    about: Cow::Borrowed("Anthropic's own API"),
     takes: CLAUDE,
-    models: CLAUDE_MODELS,
+    models: Cow::Borrowed(CLAUDE_MODELS),
 };
 
 /// OpenAI, the vendor of the dialect.
 pub(crate) static OPENAI_CHAT: Backend = Backend {
-    name: "openai",
+    name: Cow::Borrowed("openai"),
     dialect: "openai-chat",
-    about: "OpenAI's own API",
+    about: Cow::Borrowed("OpenAI's own API"),
     takes: CHAT,
-    models: CHAT_MODELS,
+    models: Cow::Borrowed(CHAT_MODELS),
 };
 
 /// Anthropic's token counting: settings of the answer have no place.
 pub(crate) static ANTHROPIC_COUNT: Backend = Backend {
-    takes: Capabilities { max_tokens_default: None, refuses: ANSWER_SETTINGS, ..CLAUDE },
-    models: &[],
+    takes: Capabilities { max_tokens_default: None, refuses: Cow::Borrowed(ANSWER_SETTINGS), ..CLAUDE },
+    models: Cow::Borrowed(&[]),
     ..ANTHROPIC_VALUE
 };
 
 /// OpenAI's token counting.
 pub(crate) static OPENAI_RESPONSES_COUNT: Backend = Backend {
-    name: "openai",
+    name: Cow::Borrowed("openai"),
     dialect: "openai-responses",
-    about: "OpenAI's own API",
-    takes: Capabilities { refuses: ANSWER_SETTINGS, ..RESPONSES },
-    models: &[],
+    about: Cow::Borrowed("OpenAI's own API"),
+    takes: Capabilities { refuses: Cow::Borrowed(ANSWER_SETTINGS), ..RESPONSES },
+    models: Cow::Borrowed(&[]),
 };
 
 /// Settings of an answer, which token counting refuses.
@@ -72,119 +74,125 @@ pub(super) const ANSWER_SETTINGS: &[Field] = &[
 pub(crate) static KIMI: Backend = KIMI_VALUE;
 
 const KIMI_VALUE: Backend = Backend {
-    name: "moonshot",
+    name: Cow::Borrowed("moonshot"),
     dialect: "kimi",
-    about: "Moonshot AI's own API",
+    about: Cow::Borrowed("Moonshot AI's own API"),
     takes: KIMI_SWITCHED,
-    models: KIMI_MODELS,
+    models: Cow::Borrowed(KIMI_MODELS),
 };
 
 /// Moonshot AI's token counting.
 pub(crate) static KIMI_COUNT: Backend = Backend {
-    takes: Capabilities { refuses: ANSWER_SETTINGS, ..KIMI_VALUE.takes },
-    models: &[],
+    takes: Capabilities { refuses: Cow::Borrowed(ANSWER_SETTINGS), ..KIMI_VALUE.takes },
+    models: Cow::Borrowed(&[]),
     ..KIMI_VALUE
 };
 
 /// OpenAI, the vendor of the dialect.
 pub(crate) static OPENAI_RESPONSES: Backend = Backend {
-    name: "openai",
+    name: Cow::Borrowed("openai"),
     dialect: "openai-responses",
-    about: "OpenAI's own API",
+    about: Cow::Borrowed("OpenAI's own API"),
     takes: RESPONSES,
-    models: RESPONSES_MODELS,
+    models: Cow::Borrowed(RESPONSES_MODELS),
 };
 
 /// The first backend of a dialect is its vendor.
 pub(super) static BACKENDS: &[&Backend] = &[
     &ANTHROPIC,
     &Backend {
-        name: "bedrock",
+        name: Cow::Borrowed("bedrock"),
         dialect: "anthropic",
-        about: "Claude on Amazon Bedrock",
+        about: Cow::Borrowed("Claude on Amazon Bedrock"),
         takes: CLAUDE_BY_BYTES,
-        models: CLAUDE_MODELS_BY_BYTES,
+        models: Cow::Borrowed(CLAUDE_MODELS_BY_BYTES),
     },
     &Backend {
-        name: "vertex",
+        name: Cow::Borrowed("vertex"),
         dialect: "anthropic",
-        about: "Claude on Google Vertex AI",
+        about: Cow::Borrowed("Claude on Google Vertex AI"),
         takes: CLAUDE_BY_BYTES,
-        models: CLAUDE_MODELS_BY_BYTES,
+        models: Cow::Borrowed(CLAUDE_MODELS_BY_BYTES),
     },
     &OPENAI_CHAT,
     &Backend {
-        name: "azure",
+        name: Cow::Borrowed("azure"),
         dialect: "openai-chat",
-        about: "OpenAI's models on Microsoft Azure",
+        about: Cow::Borrowed("OpenAI's models on Microsoft Azure"),
         takes: Capabilities {
             needs_model: false,
-            refuses: &[
+            refuses: Cow::Borrowed(&[
                 Field::StoreAnswer,
                 Field::CacheKey,
                 Field::CacheMark,
                 Field::TopK,
                 Field::ToolService,
-            ],
+            ]),
             ..CHAT
         },
-        models: CHAT_MODELS,
+        models: Cow::Borrowed(CHAT_MODELS),
     },
     &OPENAI_RESPONSES,
     &Backend {
-        name: "azure",
+        name: Cow::Borrowed("azure"),
         dialect: "openai-responses",
-        about: "OpenAI's models on Microsoft Azure",
-        takes: Capabilities { refuses: &[Field::CacheMark], max_cache_marks: 0, ..RESPONSES },
-        models: RESPONSES_MODELS,
+        about: Cow::Borrowed("OpenAI's models on Microsoft Azure"),
+        takes: Capabilities { refuses: Cow::Borrowed(&[Field::CacheMark]), max_cache_marks: 0, ..RESPONSES },
+        models: Cow::Borrowed(RESPONSES_MODELS),
     },
     &Backend {
-        name: "vllm",
+        name: Cow::Borrowed("vllm"),
         dialect: "openai-chat",
-        about: "vLLM serving any model",
+        about: Cow::Borrowed("vLLM serving any model"),
         takes: VLLM,
-        models: &[ModelRow {
+        models: Cow::Borrowed(&[ModelRow {
             names: STRICT_TEMPLATES,
             takes: Capabilities { system: SystemPlaces::First, ..VLLM },
-        }],
+        }]),
     },
     &Backend {
-        name: "ollama",
+        name: Cow::Borrowed("ollama"),
         dialect: "openai-chat",
-        about: "Ollama serving any model",
+        about: Cow::Borrowed("Ollama serving any model"),
         takes: OLLAMA,
         // Ollama's own renderers of older models accept system messages anywhere (ollama/ollama#17774).
-        models: &[ModelRow {
-            names: &["*qwen3.8*"],
+        models: Cow::Borrowed(&[ModelRow {
+            names: words!["*qwen3.8*"],
             takes: Capabilities { system: SystemPlaces::First, ..OLLAMA },
-        }],
+        }]),
     },
     &Backend {
-        name: "openrouter",
+        name: Cow::Borrowed("openrouter"),
         dialect: "openai-chat",
-        about: "OpenRouter, in front of many providers",
+        about: Cow::Borrowed("OpenRouter, in front of many providers"),
         takes: OPENROUTER,
-        models: &[
+        models: Cow::Borrowed(&[
             ModelRow {
-                names: &["anthropic/*"],
-                takes: Capabilities { state_of: &["anthropic"], ..OPENROUTER },
+                names: words!["anthropic/*"],
+                takes: Capabilities { state_of: words!["anthropic"], ..OPENROUTER },
             },
-            ModelRow { names: &["openai/*"], takes: Capabilities { state_of: &["openai"], ..OPENROUTER } },
-            ModelRow { names: &["x-ai/*"], takes: Capabilities { state_of: &["xai"], ..OPENROUTER } },
-        ],
+            ModelRow {
+                names: words!["openai/*"],
+                takes: Capabilities { state_of: words!["openai"], ..OPENROUTER },
+            },
+            ModelRow {
+                names: words!["x-ai/*"],
+                takes: Capabilities { state_of: words!["xai"], ..OPENROUTER },
+            },
+        ]),
     },
     &Backend {
-        name: "deepseek",
+        name: Cow::Borrowed("deepseek"),
         dialect: "openai-chat",
-        about: "DeepSeek's own API",
+        about: Cow::Borrowed("DeepSeek's own API"),
         takes: Capabilities {
-            max_tokens: "max_tokens",
-            reasoning_names: &["reasoning_content"],
+            max_tokens: Cow::Borrowed("max_tokens"),
+            reasoning_names: words!["reasoning_content"],
             reasoning_with_calls: true,
             // Accepted at the beta URL ("Chat Prefix Completion").
-            prefill_member: Some("prefix"),
-            efforts: &["low", "medium", "high"],
-            refuses: &[
+            prefill_member: Some(Cow::Borrowed("prefix")),
+            efforts: words!["low", "medium", "high"],
+            refuses: Cow::Borrowed(&[
                 Field::TopK,
                 Field::ToolService,
                 Field::Seed,
@@ -197,21 +205,21 @@ pub(super) static BACKENDS: &[&Backend] = &[
                 Field::ServiceTier,
                 Field::Metadata,
                 Field::ParallelCalls,
-            ],
-            media: MediaTypes { inline: &[], by_address: &[] },
+            ]),
+            media: MediaTypes { inline: words![], by_address: words![] },
             max_stop_texts: 16,
             ..COMPATIBLE
         },
-        models: &[],
+        models: Cow::Borrowed(&[]),
     },
     &Backend {
-        name: "groq",
+        name: Cow::Borrowed("groq"),
         dialect: "openai-chat",
-        about: "Groq's own API",
+        about: Cow::Borrowed("Groq's own API"),
         takes: Capabilities {
-            reasoning_names: &["reasoning"],
-            efforts: &["none", "low", "medium", "high"],
-            refuses: &[
+            reasoning_names: words!["reasoning"],
+            efforts: words!["none", "low", "medium", "high"],
+            refuses: Cow::Borrowed(&[
                 Field::TopK,
                 Field::ToolService,
                 Field::Logprobs,
@@ -219,23 +227,23 @@ pub(super) static BACKENDS: &[&Backend] = &[
                 Field::Verbosity,
                 Field::CacheKey,
                 Field::CacheMark,
-            ],
+            ]),
             ..COMPATIBLE
         },
-        models: &[],
+        models: Cow::Borrowed(&[]),
     },
     &Backend {
-        name: "mistral",
+        name: Cow::Borrowed("mistral"),
         dialect: "openai-chat",
-        about: "Mistral's own API",
+        about: Cow::Borrowed("Mistral's own API"),
         takes: Capabilities {
-            max_tokens: "max_tokens",
-            seed: "random_seed",
-            prefill_member: Some("prefix"),
+            max_tokens: Cow::Borrowed("max_tokens"),
+            seed: Cow::Borrowed("random_seed"),
+            prefill_member: Some(Cow::Borrowed("prefix")),
             // Reasoning is a content part of this type.
-            reasoning_names: &["thinking"],
-            efforts: &["none", "high"],
-            refuses: &[
+            reasoning_names: words!["thinking"],
+            efforts: words!["none", "high"],
+            refuses: Cow::Borrowed(&[
                 Field::TopK,
                 Field::ToolService,
                 Field::Logprobs,
@@ -247,7 +255,7 @@ pub(super) static BACKENDS: &[&Backend] = &[
                 Field::CacheKey,
                 Field::CacheMark,
                 Field::StreamUsage,
-            ],
+            ]),
             max_temperature: 1.5,
             call_ids: NameRule { letters: Letters::Word, least: 1, most: 64, letter_first: false },
             // Mistral's validator (mistral-common) refuses a system message after the assistant or a result, and until
@@ -256,16 +264,16 @@ pub(super) static BACKENDS: &[&Backend] = &[
             user_after_results: false,
             ..COMPATIBLE
         },
-        models: &[],
+        models: Cow::Borrowed(&[]),
     },
     &Backend {
-        name: "xai",
+        name: Cow::Borrowed("xai"),
         dialect: "openai-chat",
-        about: "xAI's own API",
+        about: Cow::Borrowed("xAI's own API"),
         takes: Capabilities {
-            reasoning_names: &["reasoning_content"],
-            efforts: &["low", "high"],
-            refuses: &[
+            reasoning_names: words!["reasoning_content"],
+            efforts: words!["low", "high"],
+            refuses: Cow::Borrowed(&[
                 Field::TopK,
                 Field::ToolService,
                 Field::PresencePenalty,
@@ -274,20 +282,20 @@ pub(super) static BACKENDS: &[&Backend] = &[
                 Field::Verbosity,
                 Field::CacheKey,
                 Field::CacheMark,
-            ],
+            ]),
             ..COMPATIBLE
         },
-        models: &[],
+        models: Cow::Borrowed(&[]),
     },
     &Backend {
-        name: "moonshot",
+        name: Cow::Borrowed("moonshot"),
         dialect: "openai-chat",
-        about: "Moonshot AI's own API, in OpenAI's words",
+        about: Cow::Borrowed("Moonshot AI's own API, in OpenAI's words"),
         takes: Capabilities {
-            media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
+            media: MediaTypes { inline: words!["image/"], by_address: words!["image/"] },
             ..KIMI_SWITCHED
         },
-        models: &[],
+        models: Cow::Borrowed(&[]),
     },
     &KIMI,
     &COPILOT,
@@ -301,18 +309,18 @@ pub(super) static BACKENDS: &[&Backend] = &[
 const CHAT: Capabilities = Capabilities {
     needs_model: true,
     user_after_results: true,
-    max_tokens: "max_completion_tokens",
+    max_tokens: Cow::Borrowed("max_completion_tokens"),
     max_tokens_default: None,
-    refuses: &[Field::TopK, Field::ToolService],
+    refuses: Cow::Borrowed(&[Field::TopK, Field::ToolService]),
     max_temperature: 2.0,
     min_tokens: 1,
     max_stop_texts: 4,
     max_stop_bytes: usize::MAX,
     blank_stop_texts: true,
     // OpenAI's API has no member for reasoning; compatible servers do, and an unread member does no harm.
-    reasoning_names: &["reasoning_content", "reasoning"],
+    reasoning_names: words!["reasoning_content", "reasoning"],
     reasoning_with_calls: false,
-    efforts: &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+    efforts: words!["none", "minimal", "low", "medium", "high", "xhigh", "max"],
     thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE },
     sampling_with_thinking: true,
     system: SystemPlaces::Anywhere,
@@ -327,16 +335,16 @@ const CHAT: Capabilities = Capabilities {
         typed: false,
     },
     media: MediaTypes {
-        inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
-        by_address: &["image/"],
+        inline: words!["image/", "application/pdf", "audio/wav", "audio/mpeg"],
+        by_address: words!["image/"],
     },
     media_in_results: false,
     max_cache_marks: 4,
     cache_marks: CacheMarkForm::Own,
     prefill: true,
     prefill_member: None,
-    seed: "seed",
-    state_of: &[],
+    seed: Cow::Borrowed("seed"),
+    state_of: words![],
     forced_calls_with_thinking: true,
     unnamed_calls: true,
     call_state: None,
@@ -359,15 +367,15 @@ const REFUSED_OF_THINKERS: &[Field] = &[
 
 /// GPT-5 always reasons. From 5.1 on, reasoning can be switched off, which is the default; sampling settings apply
 /// then ("Using GPT-5.2"; the reference of `reasoning_effort`).
-const OF_GPT_5: &[&str] = &["gpt-5", "gpt-5-2025*", "gpt-5-mini*", "gpt-5-nano*", "gpt-5-codex*"];
-const OF_GPT_5_PRO: &[&str] = &["gpt-5-pro*"];
-const OF_GPT_5_1: &[&str] = &["gpt-5.1", "gpt-5.1-2025*", "gpt-5.1-codex", "gpt-5.1-codex-mini*"];
-const UP_TO_GPT_5_5: &[&str] = &["gpt-5.1-codex-max*", "gpt-5.2*", "gpt-5.3*", "gpt-5.4*", "gpt-5.5*"];
-const OF_GPT_5_6: &[&str] = &["gpt-5.6*"];
-const EFFORTS_OF_GPT_5: &[&str] = &["minimal", "low", "medium", "high"];
-const EFFORTS_OF_GPT_5_1: &[&str] = &["none", "low", "medium", "high"];
-const EFFORTS_UP_TO_GPT_5_5: &[&str] = &["none", "low", "medium", "high", "xhigh"];
-const EFFORTS_OF_GPT_5_6: &[&str] = &["none", "low", "medium", "high", "xhigh", "max"];
+const OF_GPT_5: RuleWords = words!["gpt-5", "gpt-5-2025*", "gpt-5-mini*", "gpt-5-nano*", "gpt-5-codex*"];
+const OF_GPT_5_PRO: RuleWords = words!["gpt-5-pro*"];
+const OF_GPT_5_1: RuleWords = words!["gpt-5.1", "gpt-5.1-2025*", "gpt-5.1-codex", "gpt-5.1-codex-mini*"];
+const UP_TO_GPT_5_5: RuleWords = words!["gpt-5.1-codex-max*", "gpt-5.2*", "gpt-5.3*", "gpt-5.4*", "gpt-5.5*"];
+const OF_GPT_5_6: RuleWords = words!["gpt-5.6*"];
+const EFFORTS_OF_GPT_5: RuleWords = words!["minimal", "low", "medium", "high"];
+const EFFORTS_OF_GPT_5_1: RuleWords = words!["none", "low", "medium", "high"];
+const EFFORTS_UP_TO_GPT_5_5: RuleWords = words!["none", "low", "medium", "high", "xhigh"];
+const EFFORTS_OF_GPT_5_6: RuleWords = words!["none", "low", "medium", "high", "xhigh", "max"];
 const ALWAYS: ThinkingForms = ThinkingForms { off: false, ..CHAT.thinking };
 
 /// Reasoning models have fixed sampling; search models refuse sampling settings, too.
@@ -375,7 +383,7 @@ const CHAT_MODELS: &[ModelRow] = &[
     ModelRow {
         names: OF_GPT_5,
         takes: Capabilities {
-            refuses: REFUSED_OF_THINKERS,
+            refuses: Cow::Borrowed(REFUSED_OF_THINKERS),
             efforts: EFFORTS_OF_GPT_5,
             thinking: ALWAYS,
             ..CHAT
@@ -383,7 +391,12 @@ const CHAT_MODELS: &[ModelRow] = &[
     },
     ModelRow {
         names: OF_GPT_5_PRO,
-        takes: Capabilities { refuses: REFUSED_OF_THINKERS, efforts: &["high"], thinking: ALWAYS, ..CHAT },
+        takes: Capabilities {
+            refuses: Cow::Borrowed(REFUSED_OF_THINKERS),
+            efforts: words!["high"],
+            thinking: ALWAYS,
+            ..CHAT
+        },
     },
     ModelRow {
         names: OF_GPT_5_1,
@@ -398,14 +411,17 @@ const CHAT_MODELS: &[ModelRow] = &[
         takes: Capabilities { efforts: EFFORTS_OF_GPT_5_6, sampling_with_thinking: false, ..CHAT },
     },
     ModelRow {
-        names: &["*-search-preview*", "*-search-api*"],
-        takes: Capabilities { refuses: &[Field::TopK, Field::Temperature, Field::TopP], ..CHAT },
+        names: words!["*-search-preview*", "*-search-api*"],
+        takes: Capabilities {
+            refuses: Cow::Borrowed(&[Field::TopK, Field::Temperature, Field::TopP]),
+            ..CHAT
+        },
     },
     ModelRow {
-        names: &["o1*", "o3*", "o4*"],
+        names: words!["o1*", "o3*", "o4*"],
         takes: Capabilities {
-            refuses: REFUSED_OF_THINKERS,
-            efforts: &["low", "medium", "high"],
+            refuses: Cow::Borrowed(REFUSED_OF_THINKERS),
+            efforts: words!["low", "medium", "high"],
             thinking: ThinkingForms::EFFORT_ALONE,
             ..CHAT
         },
@@ -414,13 +430,13 @@ const CHAT_MODELS: &[ModelRow] = &[
 
 /// Responses according to OpenAI's current types.
 pub(super) const RESPONSES: Capabilities = Capabilities {
-    max_tokens: "max_output_tokens",
+    max_tokens: Cow::Borrowed("max_output_tokens"),
     // "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16" (vectorize-io/hindsight#58).
     min_tokens: 16,
-    refuses: &[],
+    refuses: Cow::Borrowed(&[]),
     media: MediaTypes {
-        inline: &["image/", "application/", "text/"],
-        by_address: &["image/", "application/", "text/"],
+        inline: words!["image/", "application/", "text/"],
+        by_address: words!["image/", "application/", "text/"],
     },
     media_in_results: true,
     ..CHAT
@@ -433,7 +449,7 @@ const RESPONSES_MODELS: &[ModelRow] = &[
     ModelRow {
         names: OF_GPT_5,
         takes: Capabilities {
-            refuses: REFUSED_OVER_RESPONSES,
+            refuses: Cow::Borrowed(REFUSED_OVER_RESPONSES),
             efforts: EFFORTS_OF_GPT_5,
             thinking: ALWAYS,
             ..RESPONSES
@@ -442,8 +458,8 @@ const RESPONSES_MODELS: &[ModelRow] = &[
     ModelRow {
         names: OF_GPT_5_PRO,
         takes: Capabilities {
-            refuses: REFUSED_OVER_RESPONSES,
-            efforts: &["high"],
+            refuses: Cow::Borrowed(REFUSED_OVER_RESPONSES),
+            efforts: words!["high"],
             thinking: ALWAYS,
             ..RESPONSES
         },
@@ -461,10 +477,10 @@ const RESPONSES_MODELS: &[ModelRow] = &[
         takes: Capabilities { efforts: EFFORTS_OF_GPT_5_6, sampling_with_thinking: false, ..RESPONSES },
     },
     ModelRow {
-        names: &["o1*", "o3*", "o4*"],
+        names: words!["o1*", "o3*", "o4*"],
         takes: Capabilities {
-            refuses: REFUSED_OVER_RESPONSES,
-            efforts: &["low", "medium", "high"],
+            refuses: Cow::Borrowed(REFUSED_OVER_RESPONSES),
+            efforts: words!["low", "medium", "high"],
             thinking: ALWAYS,
             ..RESPONSES
         },
@@ -473,9 +489,9 @@ const RESPONSES_MODELS: &[ModelRow] = &[
 
 /// Chat on compatible servers of other vendors.
 pub(super) const COMPATIBLE: Capabilities = Capabilities {
-    max_tokens: "max_tokens",
-    refuses: &[Field::CacheMark, Field::Verbosity, Field::StoreAnswer, Field::ToolService],
-    media: MediaTypes { inline: &["image/"], by_address: &["image/"] },
+    max_tokens: Cow::Borrowed("max_tokens"),
+    refuses: Cow::Borrowed(&[Field::CacheMark, Field::Verbosity, Field::StoreAnswer, Field::ToolService]),
+    media: MediaTypes { inline: words!["image/"], by_address: words!["image/"] },
     schemas: SchemaRules { strict_is_closed: false, strict_requires_all: false, ..CHAT.schemas },
     developer: false,
     max_cache_marks: 0,
@@ -485,12 +501,12 @@ pub(super) const COMPATIBLE: Capabilities = Capabilities {
 /// OpenRouter accepts state in `reasoning_details` ("Reasoning Tokens: preserving reasoning blocks") and cache marks
 /// in Anthropic's form, which it translates for the provider ("Prompt Caching").
 const OPENROUTER: Capabilities = Capabilities {
-    refuses: &[Field::Verbosity, Field::StoreAnswer, Field::ToolService],
-    reasoning_names: &["reasoning", "reasoning_content"],
-    efforts: &["none", "minimal", "low", "medium", "high", "xhigh"],
+    refuses: Cow::Borrowed(&[Field::Verbosity, Field::StoreAnswer, Field::ToolService]),
+    reasoning_names: words!["reasoning", "reasoning_content"],
+    efforts: words!["none", "minimal", "low", "medium", "high", "xhigh"],
     media: MediaTypes {
-        inline: &["image/", "application/pdf", "audio/wav", "audio/mpeg"],
-        by_address: &["image/", "application/pdf"],
+        inline: words!["image/", "application/pdf", "audio/wav", "audio/mpeg"],
+        by_address: words!["image/", "application/pdf"],
     },
     max_cache_marks: 4,
     cache_marks: CacheMarkForm::CacheControl,
@@ -499,24 +515,24 @@ const OPENROUTER: Capabilities = Capabilities {
 
 /// vLLM, which renders messages by the model's own template.
 const VLLM: Capabilities =
-    Capabilities { reasoning_names: &["reasoning", "reasoning_content"], ..COMPATIBLE };
+    Capabilities { reasoning_names: words!["reasoning", "reasoning_content"], ..COMPATIBLE };
 
 const OLLAMA: Capabilities = Capabilities {
-    reasoning_names: &["reasoning"],
-    efforts: &["none", "low", "medium", "high"],
-    media: MediaTypes { inline: &["image/"], by_address: &[] },
+    reasoning_names: words!["reasoning"],
+    efforts: words!["none", "low", "medium", "high"],
+    media: MediaTypes { inline: words!["image/"], by_address: words![] },
     ..COMPATIBLE
 };
 
 /// Models whose templates refuse a system message after the first message (vllm-project/vllm#41114,
 /// QwenLM/Qwen3.8#244), or a second system message (suitenumerique/conversations#197).
-const STRICT_TEMPLATES: &[&str] =
-    &["*qwen3.5*", "*Qwen3.5*", "*qwen3.6*", "*Qwen3.6*", "*qwen3.8*", "*Qwen3.8*", "*gemma-3*"];
+const STRICT_TEMPLATES: RuleWords =
+    words!["*qwen3.5*", "*Qwen3.5*", "*qwen3.6*", "*Qwen3.6*", "*qwen3.8*", "*Qwen3.8*", "*gemma-3*"];
 
 /// Kimi with switchable reasoning; the platform fixes the sampling.
 const KIMI_SWITCHED: Capabilities = Capabilities {
-    max_tokens: "max_completion_tokens",
-    refuses: &[
+    max_tokens: Cow::Borrowed("max_completion_tokens"),
+    refuses: Cow::Borrowed(&[
         Field::Temperature,
         Field::TopP,
         Field::TopK,
@@ -532,27 +548,27 @@ const KIMI_SWITCHED: Capabilities = Capabilities {
         Field::Metadata,
         Field::CacheMark,
         Field::ToolService,
-    ],
+    ]),
     max_temperature: 1.0,
     max_stop_texts: 5,
     max_stop_bytes: 32,
-    reasoning_names: &["reasoning_content"],
+    reasoning_names: words!["reasoning_content"],
     reasoning_with_calls: true,
-    efforts: &[],
+    efforts: words![],
     thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     // Moonshot's own ids contain dots and colons, and no length limit is documented.
     call_ids: NameRule::ANY,
     tool_names: NameRule { letters: Letters::Word, least: 3, most: 64, letter_first: true },
     schemas: SchemaRules { typed: true, ..COMPATIBLE.schemas },
-    media: MediaTypes { inline: &["image/", "video/"], by_address: &["image/", "video/"] },
+    media: MediaTypes { inline: words!["image/", "video/"], by_address: words!["image/", "video/"] },
     forced_calls_with_thinking: false,
-    prefill_member: Some("partial"),
+    prefill_member: Some(Cow::Borrowed("partial")),
     ..COMPATIBLE
 };
 
 /// Older models accept sampling settings and do not reason.
 const KIMI_SAMPLED: Capabilities = Capabilities {
-    refuses: &[
+    refuses: Cow::Borrowed(&[
         Field::TopK,
         Field::Seed,
         Field::Logprobs,
@@ -563,7 +579,7 @@ const KIMI_SAMPLED: Capabilities = Capabilities {
         Field::Metadata,
         Field::CacheMark,
         Field::ToolService,
-    ],
+    ]),
     reasoning_with_calls: false,
     thinking: ThinkingForms::EFFORT_ALONE,
     ..KIMI_SWITCHED
@@ -571,18 +587,18 @@ const KIMI_SAMPLED: Capabilities = Capabilities {
 
 const KIMI_MODELS: &[ModelRow] = &[
     ModelRow {
-        names: &["moonshot-v1*", "kimi-k2-0*", "kimi-k2-turbo*", "kimi-latest*"],
+        names: words!["moonshot-v1*", "kimi-k2-0*", "kimi-k2-turbo*", "kimi-latest*"],
         takes: KIMI_SAMPLED,
     },
     // These models always reason; from the third generation on they accept an effort.
     ModelRow {
-        names: &["kimi-k2.7*", "kimi-k2-thinking*"],
+        names: words!["kimi-k2.7*", "kimi-k2-thinking*"],
         takes: Capabilities { thinking: ThinkingForms::EFFORT_ALONE, ..KIMI_SWITCHED },
     },
     ModelRow {
-        names: &["kimi-k3*"],
+        names: words!["kimi-k3*"],
         takes: Capabilities {
-            efforts: &["low", "high", "max"],
+            efforts: words!["low", "high", "max"],
             thinking: ThinkingForms::EFFORT_ALONE,
             ..KIMI_SWITCHED
         },

@@ -1,7 +1,10 @@
 //! Capabilities of Claude, on Anthropic's own API and other clouds.
 
+use std::borrow::Cow;
+
 use super::{
-    CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces, ThinkingForms,
+    CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, RuleWords, SchemaRules, SystemPlaces,
+    ThinkingForms,
 };
 use crate::model::Field;
 use crate::wire::Letters;
@@ -10,18 +13,18 @@ use crate::wire::Letters;
 pub(super) const CLAUDE: Capabilities = Capabilities {
     needs_model: true,
     user_after_results: true,
-    max_tokens: "max_tokens",
+    max_tokens: Cow::Borrowed("max_tokens"),
     max_tokens_default: Some(4096),
-    refuses: &[],
+    refuses: Cow::Borrowed(&[]),
     max_temperature: 1.0,
     // A limit of zero tokens only warms the cache.
     min_tokens: 0,
     max_stop_texts: usize::MAX,
     max_stop_bytes: usize::MAX,
     blank_stop_texts: false,
-    reasoning_names: &[],
+    reasoning_names: words![],
     reasoning_with_calls: false,
-    efforts: &["low", "medium", "high", "xhigh", "max"],
+    efforts: words!["low", "medium", "high", "xhigh", "max"],
     thinking: ThinkingForms { adaptive: true, ..BUDGETS },
     // "Extended thinking: feature compatibility".
     sampling_with_thinking: false,
@@ -37,16 +40,16 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
         typed: false,
     },
     media: MediaTypes {
-        inline: &["image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/"],
-        by_address: &["image/", "application/pdf"],
+        inline: words!["image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf", "text/"],
+        by_address: words!["image/", "application/pdf"],
     },
     media_in_results: true,
     max_cache_marks: 4,
     cache_marks: CacheMarkForm::Own,
     prefill: true,
     prefill_member: None,
-    seed: "seed",
-    state_of: &[],
+    seed: Cow::Borrowed("seed"),
+    state_of: words![],
     forced_calls_with_thinking: false,
     unnamed_calls: true,
     call_state: None,
@@ -55,7 +58,7 @@ pub(super) const CLAUDE: Capabilities = Capabilities {
 
 /// Claude on other clouds, which do not fetch URLs.
 pub(super) const CLAUDE_BY_BYTES: Capabilities =
-    Capabilities { media: MediaTypes { by_address: &[], ..CLAUDE.media }, ..CLAUDE };
+    Capabilities { media: MediaTypes { by_address: words![], ..CLAUDE.media }, ..CLAUDE };
 
 /// Reasoning by token budget ("Extended thinking": at least 1,024, and below `max_tokens`).
 const BUDGETS: ThinkingForms = ThinkingForms {
@@ -68,7 +71,7 @@ const BUDGETS: ThinkingForms = ThinkingForms {
 
 /// Claude from 4.7 on. Sampling settings and budgets are removed from the types and cause an error.
 pub(super) const CLAUDE_5: Capabilities = Capabilities {
-    refuses: &[Field::Temperature, Field::TopP, Field::TopK],
+    refuses: Cow::Borrowed(&[Field::Temperature, Field::TopP, Field::TopK]),
     thinking: ThinkingForms { adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     prefill: false,
     ..CLAUDE
@@ -80,13 +83,13 @@ pub(super) const CLAUDE_5_5: Capabilities =
 
 /// Claude 4.5 and before: budgets, and system messages only at the beginning.
 pub(super) const CLAUDE_4: Capabilities =
-    Capabilities { thinking: BUDGETS, efforts: &[], system: SystemPlaces::First, ..CLAUDE };
+    Capabilities { thinking: BUDGETS, efforts: words![], system: SystemPlaces::First, ..CLAUDE };
 
 /// Opus 4.5 was the first model with an effort, Claude 4.6 the first with adaptive reasoning.
 pub(super) const CLAUDE_OPUS_4_5: Capabilities =
-    Capabilities { efforts: &["low", "medium", "high"], ..CLAUDE_4 };
+    Capabilities { efforts: words!["low", "medium", "high"], ..CLAUDE_4 };
 pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
-    efforts: &["low", "medium", "high", "max"],
+    efforts: words!["low", "medium", "high", "max"],
     system: SystemPlaces::First,
     prefill: false,
     ..CLAUDE
@@ -96,9 +99,9 @@ pub(super) const CLAUDE_4_6: Capabilities = Capabilities {
 pub(super) const CLAUDE_3: Capabilities =
     Capabilities { thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE }, ..CLAUDE_4 };
 
-pub(super) const FROM_5_5: &[&str] =
-    &["*claude-opus-5-5*", "*claude-opus-5.5*", "*claude-sonnet-5-5*", "*claude-sonnet-5.5*"];
-pub(super) const FROM_4_7: &[&str] = &[
+pub(super) const FROM_5_5: RuleWords =
+    words!["*claude-opus-5-5*", "*claude-opus-5.5*", "*claude-sonnet-5-5*", "*claude-sonnet-5.5*"];
+pub(super) const FROM_4_7: RuleWords = words![
     "*claude-opus-4-7*",
     "*claude-opus-4.7*",
     "*claude-opus-4-8*",
@@ -109,13 +112,13 @@ pub(super) const FROM_4_7: &[&str] = &[
     "*claude-fable*",
     "*claude-mythos*",
 ];
-pub(super) const OPUS_4_5: &[&str] = &["*claude-opus-4-5*", "*claude-opus-4.5*"];
-pub(super) const OF_4_6: &[&str] =
-    &["*claude-opus-4-6*", "*claude-opus-4.6*", "*claude-sonnet-4-6*", "*claude-sonnet-4.6*"];
-pub(super) const OF_3: &[&str] =
-    &["*claude-2*", "*claude-instant*", "*claude-3-5*", "*claude-3.5*", "*claude-3-opus*"];
-pub(super) const OF_3_SMALL: &[&str] = &["*claude-3-haiku*", "*claude-3-sonnet*"];
-pub(super) const UP_TO_4_5: &[&str] = &[
+pub(super) const OPUS_4_5: RuleWords = words!["*claude-opus-4-5*", "*claude-opus-4.5*"];
+pub(super) const OF_4_6: RuleWords =
+    words!["*claude-opus-4-6*", "*claude-opus-4.6*", "*claude-sonnet-4-6*", "*claude-sonnet-4.6*"];
+pub(super) const OF_3: RuleWords =
+    words!["*claude-2*", "*claude-instant*", "*claude-3-5*", "*claude-3.5*", "*claude-3-opus*"];
+pub(super) const OF_3_SMALL: RuleWords = words!["*claude-3-haiku*", "*claude-3-sonnet*"];
+pub(super) const UP_TO_4_5: RuleWords = words![
     "*claude-3-7*",
     "*claude-3.7*",
     "*claude-opus-4",

@@ -1,38 +1,54 @@
 //! Google's backends: Gemini for developers and for enterprises.
 
+use std::borrow::Cow;
+
 use super::builtin::ANSWER_SETTINGS;
 use super::{
-    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, SchemaRules, SystemPlaces,
-    ThinkingForms,
+    Backend, CacheMarkForm, Capabilities, MediaTypes, ModelRow, NameRule, RuleWords, SchemaRules,
+    SystemPlaces, ThinkingForms,
 };
 use crate::model::Field;
 use crate::wire::Letters;
 
+/// The capabilities of a model on the enterprise API: no stored answers, and audio by URL, too.
+macro_rules! on_vertex {
+    ($takes:ident) => {
+        Capabilities {
+            refuses: Cow::Borrowed(&[Field::StoreAnswer]),
+            media: MediaTypes {
+                by_address: words!["image/", "application/pdf", "audio/", "video/", "text/"],
+                ..GEMINI.media
+            },
+            ..$takes
+        }
+    };
+}
+
 /// Google, the vendor of the dialect.
 pub(crate) static GEMINI_API: Backend = Backend {
-    name: "gemini",
+    name: Cow::Borrowed("gemini"),
     dialect: "gemini",
-    about: "Google's Gemini API for developers",
+    about: Cow::Borrowed("Google's Gemini API for developers"),
     takes: GEMINI,
-    models: GEMINI_MODELS,
+    models: Cow::Borrowed(GEMINI_MODELS),
 };
 
 /// Gemini on Vertex AI, for enterprises.
 pub(super) static GEMINI_ON_VERTEX: Backend = Backend {
-    name: "vertex",
+    name: Cow::Borrowed("vertex"),
     dialect: "gemini",
-    about: "Gemini on Google Vertex AI",
-    takes: on_vertex(&GEMINI),
-    models: GEMINI_MODELS_ON_VERTEX,
+    about: Cow::Borrowed("Gemini on Google Vertex AI"),
+    takes: on_vertex!(GEMINI),
+    models: Cow::Borrowed(GEMINI_MODELS_ON_VERTEX),
 };
 
 /// Token counting on the Gemini API.
 pub(crate) static GEMINI_COUNT: Backend = Backend {
-    name: "gemini",
+    name: Cow::Borrowed("gemini"),
     dialect: "gemini",
-    about: "Google's Gemini API for developers",
-    takes: Capabilities { refuses: ANSWER_SETTINGS, ..GEMINI },
-    models: &[],
+    about: Cow::Borrowed("Google's Gemini API for developers"),
+    takes: Capabilities { refuses: Cow::Borrowed(ANSWER_SETTINGS), ..GEMINI },
+    models: Cow::Borrowed(&[]),
 };
 
 /// A Gemini model without a row: the caller is trusted to send settings that the model supports.
@@ -40,17 +56,17 @@ const GEMINI: Capabilities = Capabilities {
     // The URL names the model.
     needs_model: false,
     user_after_results: true,
-    max_tokens: "maxOutputTokens",
+    max_tokens: Cow::Borrowed("maxOutputTokens"),
     max_tokens_default: None,
-    refuses: &[],
+    refuses: Cow::Borrowed(&[]),
     max_temperature: 2.0,
     min_tokens: 1,
     max_stop_texts: 5,
     max_stop_bytes: usize::MAX,
     blank_stop_texts: true,
-    reasoning_names: &[],
+    reasoning_names: words![],
     reasoning_with_calls: false,
-    efforts: &["minimal", "low", "medium", "high"],
+    efforts: words!["minimal", "low", "medium", "high"],
     thinking: ThinkingForms { budget: true, adaptive: true, off: true, ..ThinkingForms::EFFORT_ALONE },
     sampling_with_thinking: true,
     system: SystemPlaces::First,
@@ -65,7 +81,7 @@ const GEMINI: Capabilities = Capabilities {
         typed: false,
     },
     media: MediaTypes {
-        inline: &[
+        inline: words![
             "image/png",
             "image/jpeg",
             "image/webp",
@@ -77,15 +93,15 @@ const GEMINI: Capabilities = Capabilities {
             "text/",
         ],
         // "File input methods: external URLs: supported content types", ai.google.dev. Audio is not among them.
-        by_address: &["image/", "application/pdf", "application/json", "video/", "text/"],
+        by_address: words!["image/", "application/pdf", "application/json", "video/", "text/"],
     },
     media_in_results: true,
     max_cache_marks: 0,
     cache_marks: CacheMarkForm::Own,
     prefill: true,
     prefill_member: None,
-    seed: "seed",
-    state_of: &[],
+    seed: Cow::Borrowed("seed"),
+    state_of: words![],
     forced_calls_with_thinking: true,
     unnamed_calls: true,
     call_state: None,
@@ -95,7 +111,7 @@ const GEMINI: Capabilities = Capabilities {
 /// Gemini 2.5 accepts a budget of reasoning tokens; only its small models can switch reasoning off ("Gemini thinking",
 /// ai.google.dev: 128 to 32,768 for Pro, up to 24,576 for Flash, 512 to 24,576 for Flash-Lite).
 const GEMINI_2_5: Capabilities = Capabilities {
-    efforts: &[],
+    efforts: words![],
     media_in_results: false,
     thinking: ThinkingForms { budget_most: 24_576, ..GEMINI.thinking },
     ..GEMINI
@@ -110,7 +126,7 @@ const GEMINI_2_5_LITE: Capabilities =
 /// Models before Gemini 2.5 do not reason and do not fetch URLs.
 const GEMINI_2: Capabilities = Capabilities {
     thinking: ThinkingForms { off: true, ..ThinkingForms::EFFORT_ALONE },
-    media: MediaTypes { by_address: &[], ..GEMINI.media },
+    media: MediaTypes { by_address: words![], ..GEMINI.media },
     ..GEMINI_2_5
 };
 
@@ -124,23 +140,23 @@ const GEMMA: Capabilities = Capabilities { system: SystemPlaces::Nowhere, ..GEMI
 /// turns, is not checked.
 const GEMINI_3: Capabilities = Capabilities {
     thinking: ThinkingForms { adaptive: true, ..ThinkingForms::EFFORT_ALONE },
-    call_state: Some("skip_thought_signature_validator"),
+    call_state: Some(Cow::Borrowed("skip_thought_signature_validator")),
     ..GEMINI
 };
 
 /// The larger models accept fewer levels ("Gemini thinking", ai.google.dev: not minimal, and 3 Pro not medium).
-const GEMINI_3_PRO: Capabilities = Capabilities { efforts: &["low", "high"], ..GEMINI_3 };
-const GEMINI_3_1_PRO: Capabilities = Capabilities { efforts: &["low", "medium", "high"], ..GEMINI_3 };
+const GEMINI_3_PRO: Capabilities = Capabilities { efforts: words!["low", "high"], ..GEMINI_3 };
+const GEMINI_3_1_PRO: Capabilities = Capabilities { efforts: words!["low", "medium", "high"], ..GEMINI_3 };
 
-const OF_GEMINI_3_PRO: &[&str] = &["*gemini-3-pro*"];
-const OF_GEMINI_3_1_PRO: &[&str] = &["*gemini-3.*-pro*"];
-const OF_GEMINI_3: &[&str] = &["*gemini-3*", "*gemini-4*"];
-const OF_GEMINI_2_5_PRO: &[&str] = &["*gemini-2.5-pro*"];
-const OF_GEMINI_2_5_LITE: &[&str] = &["*gemini-2.5-flash-lite*"];
-const OF_GEMINI_2_5: &[&str] = &["*gemini-2.5*"];
-const OF_GEMINI_2: &[&str] = &["*gemini-2.0*", "*gemini-1*", "*gemma*"];
+const OF_GEMINI_3_PRO: RuleWords = words!["*gemini-3-pro*"];
+const OF_GEMINI_3_1_PRO: RuleWords = words!["*gemini-3.*-pro*"];
+const OF_GEMINI_3: RuleWords = words!["*gemini-3*", "*gemini-4*"];
+const OF_GEMINI_2_5_PRO: RuleWords = words!["*gemini-2.5-pro*"];
+const OF_GEMINI_2_5_LITE: RuleWords = words!["*gemini-2.5-flash-lite*"];
+const OF_GEMINI_2_5: RuleWords = words!["*gemini-2.5*"];
+const OF_GEMINI_2: RuleWords = words!["*gemini-2.0*", "*gemini-1*", "*gemma*"];
 
-const OF_GEMMA: &[&str] = &["*gemma-1*", "*gemma-2*", "*gemma-3*"];
+const OF_GEMMA: RuleWords = words!["*gemma-1*", "*gemma-2*", "*gemma-3*"];
 
 const GEMINI_MODELS: &[ModelRow] = &[
     ModelRow { names: OF_GEMMA, takes: GEMMA },
@@ -154,24 +170,12 @@ const GEMINI_MODELS: &[ModelRow] = &[
 ];
 
 const GEMINI_MODELS_ON_VERTEX: &[ModelRow] = &[
-    ModelRow { names: OF_GEMMA, takes: on_vertex(&GEMMA) },
-    ModelRow { names: OF_GEMINI_3_PRO, takes: on_vertex(&GEMINI_3_PRO) },
-    ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex(&GEMINI_3_1_PRO) },
-    ModelRow { names: OF_GEMINI_3, takes: on_vertex(&GEMINI_3) },
-    ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex(&GEMINI_2_5_PRO) },
-    ModelRow { names: OF_GEMINI_2_5_LITE, takes: on_vertex(&GEMINI_2_5_LITE) },
-    ModelRow { names: OF_GEMINI_2_5, takes: on_vertex(&GEMINI_2_5) },
-    ModelRow { names: OF_GEMINI_2, takes: on_vertex(&GEMINI_2) },
+    ModelRow { names: OF_GEMMA, takes: on_vertex!(GEMMA) },
+    ModelRow { names: OF_GEMINI_3_PRO, takes: on_vertex!(GEMINI_3_PRO) },
+    ModelRow { names: OF_GEMINI_3_1_PRO, takes: on_vertex!(GEMINI_3_1_PRO) },
+    ModelRow { names: OF_GEMINI_3, takes: on_vertex!(GEMINI_3) },
+    ModelRow { names: OF_GEMINI_2_5_PRO, takes: on_vertex!(GEMINI_2_5_PRO) },
+    ModelRow { names: OF_GEMINI_2_5_LITE, takes: on_vertex!(GEMINI_2_5_LITE) },
+    ModelRow { names: OF_GEMINI_2_5, takes: on_vertex!(GEMINI_2_5) },
+    ModelRow { names: OF_GEMINI_2, takes: on_vertex!(GEMINI_2) },
 ];
-
-/// The capabilities of a model on the enterprise API: no stored answers, and audio by URL, too.
-const fn on_vertex(takes: &Capabilities) -> Capabilities {
-    Capabilities {
-        refuses: &[Field::StoreAnswer],
-        media: MediaTypes {
-            by_address: &["image/", "application/pdf", "audio/", "video/", "text/"],
-            ..GEMINI.media
-        },
-        ..*takes
-    }
-}

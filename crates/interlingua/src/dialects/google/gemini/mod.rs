@@ -10,7 +10,7 @@ mod settings;
 mod support;
 mod write;
 
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::{CallKind, Field, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
@@ -76,7 +76,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::GenerateRequestReader)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&GEMINI_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&GEMINI_COUNT);
                     Box::new(RequestWriter::new(write::GenerateRequest::to_count(), &options))
                 },
                 support: support::request,

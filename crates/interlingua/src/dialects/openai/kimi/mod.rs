@@ -3,7 +3,7 @@
 mod support;
 
 use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
@@ -61,7 +61,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_request(&FLAVOUR)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&KIMI_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&KIMI_COUNT);
                     chat::write_request(&FLAVOUR, &options)
                 },
                 support: support::request,

@@ -8,7 +8,7 @@ mod write;
 use super::chat::{CACHE, ERRORS};
 use super::items;
 use crate::dialects::openai::chat;
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, Field, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
@@ -75,7 +75,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::request::ResponsesRequestReader)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&OPENAI_RESPONSES_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&OPENAI_RESPONSES_COUNT);
                     Box::new(RequestWriter::new(write::request::ResponsesRequest::new(&options), &options))
                 },
                 support: support::request,
