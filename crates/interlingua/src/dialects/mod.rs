@@ -269,6 +269,7 @@ impl Role {
 /// members.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+#[non_exhaustive]
 pub struct Options {
     /// The size limits of a frame.
     pub limits: Limits,

@@ -33,6 +33,7 @@ pub type RuleWords = Cow<'static, [RuleWord]>;
 
 /// A server with a dialect. [`SharedBackend`] is the form for writers and options.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Backend {
     /// The name on the command line.
     pub name: RuleWord,
@@ -48,6 +49,7 @@ pub struct Backend {
 
 /// The capabilities of some models of a backend.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ModelRow {
     /// The names of the models, literal or with a `*` as a wildcard.
     pub names: RuleWords,
@@ -58,6 +60,7 @@ pub struct ModelRow {
 /// The capabilities of a model on a server.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Whether a request must name a model.
     pub needs_model: bool,
@@ -129,6 +132,7 @@ pub struct Capabilities {
 
 /// The ids or names a target accepts.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NameRule {
     /// The accepted characters.
     pub letters: Letters,
@@ -155,6 +159,7 @@ impl NameRule {
 /// The ways to request reasoning.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a form of its own that a backend takes or not")]
+#[non_exhaustive]
 pub struct ThinkingForms {
     /// Reasoning with a token budget.
     pub budget: bool,
@@ -184,6 +189,7 @@ impl ThinkingForms {
 
 /// The accepted positions of system messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SystemPlaces {
     /// Anywhere.
     Anywhere,
@@ -198,6 +204,7 @@ pub enum SystemPlaces {
 
 /// The form of cache marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CacheMarkForm {
     /// The form of the dialect.
     Own,
@@ -208,6 +215,7 @@ pub enum CacheMarkForm {
 /// Requirements for schemas.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SchemaRules {
     /// The root of a tool's schema must be an object.
     pub object_root: bool,
@@ -223,6 +231,7 @@ pub struct SchemaRules {
 
 /// The media a user message may hold.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MediaTypes {
     /// Media types that are sent inline; a type that ends in `/` covers all its subtypes.
     pub inline: RuleWords,

@@ -8,6 +8,7 @@ use crate::wire::Letters;
 
 /// The value of a rule.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RuleValue {
     /// A boolean.
     Flag(bool),
@@ -35,6 +36,7 @@ pub type NamedRule = (String, RuleValue);
 
 /// An error while setting a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RuleError {
     /// No rule has this name.
     Unknown(String),
