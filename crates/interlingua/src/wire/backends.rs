@@ -15,12 +15,12 @@ macro_rules! words {
     ($($word:expr),* $(,)?) => { std::borrow::Cow::Borrowed(&[$(std::borrow::Cow::Borrowed($word)),*]) };
 }
 
-pub(crate) mod builtin;
-mod claude;
-pub(crate) mod copilot;
-pub(crate) mod google;
+pub(crate) mod counting;
 mod rules;
 mod shared;
+// Each row of the generated table is one line.
+#[rustfmt::skip]
+pub(crate) mod table;
 
 pub use rules::{NamedRule, RuleError, RuleValue};
 pub use shared::{ModelCapabilities, SharedBackend};
@@ -259,7 +259,7 @@ fn fits(types: &[RuleWord], media_type: &str) -> bool {
 impl Backend {
     /// The built-in backends.
     pub fn built_in() -> &'static [&'static Backend] {
-        builtin::BACKENDS
+        table::BACKENDS
     }
 
     /// The built-in backend with the given name and dialect.
@@ -276,7 +276,7 @@ impl Backend {
     /// models.
     pub fn lacks_model(&self, model: Option<&Str<'_>>) -> bool {
         let Some(model) = model.map(Str::decode) else { return false };
-        let own = OWN_MODELS.iter().find(|(name, _)| self.name == *name);
+        let own = table::OWN_MODELS.iter().find(|(name, _)| self.name == *name);
         own.is_some_and(|(_, patterns)| !patterns.iter().any(|pattern| is_match(pattern, &model)))
     }
 
@@ -304,39 +304,6 @@ impl Capabilities {
         !self.refuses.contains(&setting)
     }
 }
-
-/// The names of the models that vendors serve from their own APIs, by backend.
-const OWN_MODELS: &[(&str, &[&str])] = &[
-    ("anthropic", &["claude*"]),
-    (
-        "openai",
-        &[
-            "gpt*",
-            "o1*",
-            "o3*",
-            "o4*",
-            "o5*",
-            "chatgpt*",
-            "chat-*",
-            "codex*",
-            "computer-use*",
-            "daybreak*",
-            "davinci*",
-            "babbage*",
-            "text-*",
-            "ft:*",
-            "omni*",
-        ],
-    ),
-    (
-        "gemini",
-        &["gemini*", "gemma*", "models/*", "tunedModels/*", "learnlm*", "deep-research*", "nano-banana*"],
-    ),
-    ("moonshot", &["kimi*", "moonshot*"]),
-    ("deepseek", &["deepseek*"]),
-    ("mistral", &["*stral*", "labs-*", "ft:*"]),
-    ("xai", &["grok*"]),
-];
 
 /// Whether a name matches a pattern in which `*` matches any text.
 fn is_match(pattern: &str, name: &str) -> bool {

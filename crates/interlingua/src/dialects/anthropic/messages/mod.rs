@@ -14,10 +14,7 @@ use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire;
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{
-    NameRule,
-    builtin::{ANTHROPIC, ANTHROPIC_COUNT},
-};
+use crate::wire::backends::{NameRule, counting::ANTHROPIC_COUNT, table::ANTHROPIC};
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,

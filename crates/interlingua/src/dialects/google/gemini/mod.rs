@@ -16,10 +16,7 @@ use crate::model::{CallKind, Field, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{
-    NameRule,
-    google::{GEMINI_API, GEMINI_COUNT},
-};
+use crate::wire::backends::{NameRule, counting::GEMINI_COUNT, table::GEMINI};
 use crate::wire::content::TextForm;
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
@@ -137,7 +134,7 @@ const TEXTS: TextForm = TextForm { head: r#"{"text":""#, blank: BlankText::Take 
 
 /// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
-    vendor: &GEMINI_API,
+    vendor: &GEMINI,
     support: support::request,
     settings: settings::BESIDE,
     cache: &NO_CACHE,

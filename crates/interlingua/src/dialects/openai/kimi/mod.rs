@@ -8,7 +8,8 @@ use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
-use crate::wire::backends::builtin::{KIMI, KIMI_COUNT};
+use crate::wire::backends::counting::KIMI_COUNT;
+use crate::wire::backends::table::KIMI;
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,

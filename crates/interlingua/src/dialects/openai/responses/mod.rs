@@ -15,8 +15,7 @@ use crate::model::{Author, CallKind, Field, Opaque, OpaqueKind, Service, StopCla
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::NameRule;
-use crate::wire::backends::builtin::{OPENAI_RESPONSES, OPENAI_RESPONSES_COUNT};
+use crate::wire::backends::{NameRule, counting::OPENAI_RESPONSES_COUNT, table::OPENAI_RESPONSES};
 use crate::wire::content::TextForm;
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ModelListWriter, says_of_count, says_of_models,
