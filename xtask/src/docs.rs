@@ -1,5 +1,5 @@
-//! Documents generated from the code: the dialect matrix in the README, the support tables of each dialect, and the
-//! command-line reference.
+//! Files generated from the code and the registry of models: the dialect matrix in the README, the support tables of each
+//! dialect, the command-line reference, and the core's table of backends.
 //!
 //! Generated text is between `<!-- name:begin -->` and `<!-- name:end -->`, or fills a whole file. It is not edited by
 //! hand; `cargo xtask docs --check` fails if it differs from the generated text.
@@ -11,15 +11,22 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::{DIALECTS, Dialect, Plane, RoleSpec};
 use interlingua::ledger::Reason;
 use interlingua::model::{Field, Support, SupportTable};
+use interlingua_models::Registry;
 
-use crate::{TaskResult, root};
+use crate::{TaskResult, models, root};
 
 /// Writes the generated documents; with `--check` only compares them.
 pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
     let check = arguments.iter().any(|argument| argument == "--check");
     let readme = PathBuf::from("README.md");
     let matrix = insert(&read(&readme)?, "matrix", &matrix())?;
-    let mut wanted = vec![(readme, matrix), (PathBuf::from("docs/cli-reference.md"), cli_reference())];
+    // The registry is read from its file, because the embedded copy is that of the last build.
+    let registry = Registry::parse(&read(Path::new(models::REGISTRY))?)?;
+    let mut wanted = vec![
+        (readme, matrix),
+        (PathBuf::from("docs/cli-reference.md"), cli_reference()),
+        (PathBuf::from(models::TABLE), models::table(&registry)?),
+    ];
     for dialect in DIALECTS.iter().filter(|dialect| dialect.roles.iter().any(|spec| spec.write.is_some())) {
         let folder = Path::new("crates/interlingua/src/dialects").join(dialect.folder());
         let path = folder.join("README.md");
@@ -31,9 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
             continue;
         }
         if check {
-            return Err(
-                format!("`{}` is not what the code says\nhint: `cargo xtask docs`", path.display()).into()
-            );
+            return Err(format!("`{}` is not up to date\nhint: `cargo xtask docs`", path.display()).into());
         }
         fs::write(root().join(path), text)?;
     }

@@ -5,6 +5,7 @@
 
 mod docs;
 mod house;
+mod models;
 mod mutants;
 mod new_dialect;
 mod record_fixtures;
@@ -26,7 +27,11 @@ const TASKS: &[Task] = &[
     ("bless", "write goldens and generated documents anew, and print the changes of goldens", bless),
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
-    ("docs", "write the generated documents  [--check: only see that they are fresh]", docs::run),
+    (
+        "docs",
+        "write the generated documents and the table of backends  [--check: only see that they are fresh]",
+        docs::run,
+    ),
     ("house", "count code lines; fail on a type name with two meanings and on files too long", house::run),
     ("record-fixtures", "run the real agents against a scripted model", record_fixtures::run),
     (

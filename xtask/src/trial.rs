@@ -207,7 +207,7 @@ fn try_file(dialect: &'static Dialect, path: &Path, choice: Choice) -> Trial {
         return Trial::Skipped(format!("{} {}, which has no reader", dialect.name, role.word()));
     }
     let source_name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let options = Options { source_name, ..Options::default() };
+    let options = Options::default().with_source_name(source_name);
     let trial = catch_unwind(AssertUnwindSafe(|| try_bytes((dialect, role), &bytes, &options)));
     match trial {
         Ok(Ok(tried)) => {

@@ -324,10 +324,8 @@ pub(crate) fn convert_file(
     let from = opened.identify(&input.name(), &args.source.hints())?;
     let no_role = CommandError::NoTargetRole(args.target(), from.spec.role);
     let role = args.target().role_for(from.spec.role).ok_or(no_role)?;
-    let options = Options {
-        told_responses: told,
-        ..conversion_options((&opened, input), &from, (args.target(), role), args)?
-    };
+    let options =
+        conversion_options((&opened, input), &from, (args.target(), role), args)?.with_told_responses(told);
     convert(
         opened,
         input,
@@ -387,17 +385,15 @@ fn conversion_options(
     to: (&'static Dialect, Role),
     args: &Convert,
 ) -> Result<Options, CommandError> {
-    Ok(Options {
-        outline: outline((opened, input), from, to, &args.source)?,
-        include_raw: args.raw,
-        source_name: input.stem(),
-        source_place: input.place(),
-        backend: backends::chosen(&args.backend, to.0)?,
-        model: args.model.clone(),
-        now: now(),
-        whole: !matches!(input, InputPlace::Stdin),
-        ..options(&args.source)
-    })
+    Ok(options(&args.source)
+        .with_outline(outline((opened, input), from, to, &args.source)?)
+        .with_include_raw(args.raw)
+        .with_source_name(input.stem())
+        .with_source_place(input.place())
+        .with_backend(backends::chosen(&args.backend, to.0)?)
+        .with_model(args.model.clone())
+        .with_now(now())
+        .with_whole(!matches!(input, InputPlace::Stdin)))
 }
 
 /// Opens the file of each record after the first, if the records of an input go to separate files.
@@ -503,7 +499,7 @@ fn now() -> Option<u64> {
 }
 
 pub(crate) fn options(source: &SourceFlags) -> Options {
-    Options { limits: Limits { bytes: source.max_frame, ..Limits::default() }, ..Options::default() }
+    Options::default().with_limits(Limits { bytes: source.max_frame, ..Limits::default() })
 }
 
 fn progress(found: &[FoundFile], talk: &Talk) -> ProgressBar {

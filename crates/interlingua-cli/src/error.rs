@@ -343,7 +343,7 @@ impl Explain for CommandError {
             CommandError::UnknownBackend(_, dialect) => {
                 let speaks = |backend: &&&Backend| backend.dialect == dialect.name;
                 let names: Vec<&str> =
-                    Backend::built_in().iter().filter(speaks).map(|backend| backend.name).collect();
+                    Backend::built_in().iter().filter(speaks).map(|backend| backend.name.as_ref()).collect();
                 match &names[..] {
                     [] => "no server speaks it: it is no API of a model".to_owned(),
                     names => format!("it is spoken by {}; `--backends FILE` adds your own", names.join(", ")),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::json::Str;
 use interlingua::model::{Field, Group, Support};
-use interlingua::wire::backends::{Backend, Capabilities, RuleValue};
+use interlingua::wire::backends::{Backend, Capabilities, SharedBackend};
 use interlingua_report::json::document;
 use interlingua_report::{render, why};
 
@@ -175,32 +175,23 @@ fn fields() -> impl Iterator<Item = Field> {
 }
 
 /// The rules of each backend, and the models with rules of their own.
-fn backend_table(own: &[&'static Backend]) -> MatrixTable {
+fn backend_table(own: &[SharedBackend]) -> MatrixTable {
     let head = ["backend", "dialect", "rule", "value", "models"].map(str::to_owned).to_vec();
     let mut rows = Vec::new();
-    for backend in own.iter().chain(Backend::built_in()) {
+    for backend in own.iter().map(|own| &**own).chain(Backend::built_in().iter().copied()) {
         let of_all = backend.takes.rules();
         let mut add = |models: &str, takes: &Capabilities| {
             for ((rule, value), (_, usual)) in takes.rules().into_iter().zip(&of_all) {
                 if models == "*" || value != *usual {
-                    let cells = [backend.name, backend.dialect, rule, &shown(&value), models];
+                    let cells = [&*backend.name, backend.dialect, rule, &value.to_string(), models];
                     rows.push(cells.map(str::to_owned).to_vec());
                 }
             }
         };
         add("*", &backend.takes);
-        for row in backend.models {
+        for row in backend.models.iter() {
             add(&row.names.join(" "), &row.takes);
         }
     }
     MatrixTable { head, rows }
-}
-
-fn shown(value: &RuleValue) -> String {
-    match value {
-        RuleValue::Flag(flag) => flag.to_string(),
-        RuleValue::Number(number) => number.to_string(),
-        RuleValue::Word(word) => word.clone(),
-        RuleValue::Words(words) => words.join(" "),
-    }
 }

@@ -5,7 +5,6 @@ mod pager;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use interlingua::dialects::Options;
 use interlingua::json::Output;
 use interlingua_report::safe::{self, ScreenWriter};
 use interlingua_report::{Identified, render};
@@ -29,7 +28,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     let opened = input.open(args.source.max_unpacked)?;
     let identity = opened.identify(&name, &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
-    let options = Options { source_name: input.stem(), ..options(&args.source) };
+    let options = options(&args.source).with_source_name(input.stem());
     let reader = StoryReader::new(&identity, &options);
     let mut reader = reader.map_err(|_| SourceError::CannotRead(dialect, role))?;
     opened.each(

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use interlingua::dialects::Role;
+use interlingua_models::Prices;
 use interlingua_report::{render, safe};
 use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, SourceError};
-use interlingua_view::prices::{self, Prices};
 use interlingua_view::stats::{CountedInput, SessionCounter, StatsReport};
 
 use crate::convert::options;
@@ -66,13 +66,8 @@ fn count(input: &InputPlace, args: &Stats) -> Result<CountedInput, CommandError>
 
 /// The prices of the user's file, or the built-in ones.
 fn load_prices(path: Option<&Path>) -> Result<Prices, CommandError> {
-    let (name, text) = match path {
-        None => ("prices.toml".to_owned(), prices::BUILT_IN.to_owned()),
-        Some(path) => {
-            let name = safe::path_name(path);
-            let text = fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
-            (name, text)
-        }
-    };
+    let Some(path) = path else { return Ok(Prices::built_in()) };
+    let name = safe::path_name(path);
+    let text = fs::read_to_string(path).map_err(|error| CommandError::Read(name.clone(), error))?;
     Prices::parse(&text).map_err(|error| CommandError::Prices(name, error.to_string()))
 }

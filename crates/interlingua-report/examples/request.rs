@@ -10,7 +10,7 @@ use interlingua_report::ReadableReport;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = br#"{"model":"claude-opus-5-5","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"}]}"#;
-    let options = Options { model: Some("gpt-5.5".to_owned()), ..Options::default() };
+    let options = Options::default().with_model("gpt-5.5".to_owned());
     let mut exchange = Exchange::new("anthropic".parse()?, "openai-chat".parse()?, &options);
     let mut body = Vec::new();
     let summary = exchange.request(request, &mut body)?;

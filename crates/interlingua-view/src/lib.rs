@@ -35,7 +35,6 @@ mod diffs;
 mod html;
 mod markdown;
 mod page_text;
-pub mod prices;
 mod prose;
 pub mod stats;
 mod story;

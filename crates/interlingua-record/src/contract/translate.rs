@@ -7,7 +7,7 @@ use interlingua::error::{Problem, StableCode};
 use interlingua::ledger::{Report, Row};
 use interlingua::model::{Field, Support};
 use interlingua::pipe::{CallOutcome, Exchange};
-use interlingua::wire::backends::Backend;
+use interlingua::wire::backends::{Backend, SharedBackend};
 
 use super::order::{Fidelity, WorkOrder};
 use super::receipt::{AnswerProof, Digest, Receipt};
@@ -23,7 +23,7 @@ pub struct Translation {
     report: Report,
     answer: Option<AnswerProof>,
     /// The backend.
-    backend: &'static Backend,
+    backend: SharedBackend,
     model: Option<String>,
 }
 
@@ -85,7 +85,8 @@ fn elsewhere(field: Field) -> Vec<String> {
         .filter(|dialect| dialect.role(Role::Request).is_some_and(|spec| spec.read.is_some()))
     {
         let takes = |backend: &&&Backend| backend.dialect == dialect.name && backend.takes.takes(field);
-        let names: Vec<&str> = Backend::built_in().iter().filter(takes).map(|backend| backend.name).collect();
+        let names: Vec<&str> =
+            Backend::built_in().iter().filter(takes).map(|backend| backend.name.as_ref()).collect();
         let all_take = Backend::built_in().iter().filter(|backend| backend.dialect == dialect.name).count()
             == names.len();
         if all_take {
@@ -99,15 +100,14 @@ fn elsewhere(field: Field) -> Vec<String> {
 
 impl WorkOrder {
     /// Translates the request, unless a loss is forbidden. The user's backends take precedence over built-in backends.
-    pub fn translate(&self, own: &[&'static Backend]) -> Result<Translation, Box<Refusal>> {
+    pub fn translate(&self, own: &[SharedBackend]) -> Result<Translation, Box<Refusal>> {
         let dialect = self.backend.name;
         let backend = match &self.backend_name {
             Some(name) => {
-                let own =
-                    own.iter().copied().find(|backend| backend.name == name && backend.dialect == dialect);
-                own.or_else(|| Backend::named(name, dialect))
+                let own = own.iter().find(|backend| backend.name == *name && backend.dialect == dialect);
+                own.cloned().or_else(|| Backend::named(name, dialect).map(Into::into))
             }
-            None => Backend::of_dialect(dialect),
+            None => Backend::of_dialect(dialect).map(Into::into),
         };
         let backend = backend.ok_or_else(|| {
             let what = format!(
@@ -117,12 +117,10 @@ impl WorkOrder {
             Refusal::other(StableCode::BackendNotFound, what, Report::default())
         })?;
         self.negotiate()?;
-        let options = Options {
-            backend: self.backend_name.as_ref().map(|_| backend),
-            model: self.model.clone(),
-            max_tokens: self.budget.max_output_tokens,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_backend(self.backend_name.as_ref().map(|_| backend.clone()))
+            .with_model(self.model.clone())
+            .with_max_tokens(self.budget.max_output_tokens);
         let mut exchange = Exchange::new(self.client, self.backend, &options);
         let mut sent = Vec::new();
         let asked = exchange.request(self.request.as_bytes(), &mut sent).map_err(|error| {
@@ -190,7 +188,7 @@ impl Translation {
 
     /// The receipt of a translation.
     pub fn receipt(&self, order: &WorkOrder, previous: Option<&Digest>) -> Receipt {
-        let route = (self.backend.name, self.model.clone());
+        let route = (&*self.backend.name, self.model.clone());
         Receipt::of(order, route, (&self.sent, &self.report), self.answer.as_ref(), previous)
     }
 }

@@ -12,13 +12,13 @@ use interlingua::model::{
     Session, Status, Tally, Time, ToolCall, ToolResult, Turn, Usage, time,
 };
 use interlingua::pipe::{Writer, WriterOutput};
+use interlingua_models::prices::{self, Picodollars};
 use sha2::{Digest as _, Sha256};
 
 use super::sums::{
     CallResult, CountedCall, CountedChange, CountedMessage, CountedResponses, Statistics, hash, id_key, widen,
 };
 use crate::diffs;
-use crate::prices::{self, Picodollars};
 
 /// Counts one file and sends its statistics at the end.
 pub(crate) struct StatsWriter {
@@ -367,7 +367,7 @@ impl StatsWriter {
             self.without_model.push(key);
         }
         known.day = known.day.or(day);
-        if let Some(cost) = cost.and_then(|cost| prices::told(cost.as_str())) {
+        if let Some(cost) = cost.and_then(|cost| prices::cost_of_text(cost.as_str())) {
             let before = known.told.replace(cost).unwrap_or(0);
             self.turn.1 += cost.saturating_sub(before);
         }
@@ -386,7 +386,7 @@ impl StatsWriter {
     fn turn_ended(&mut self, turn: &Turn<'_>) {
         self.clock(turn.time.as_ref());
         let more = self.tally.end_turn(turn.usage.as_ref());
-        let cost = turn.cost.as_ref().and_then(|cost| prices::told(cost.as_str()));
+        let cost = turn.cost.as_ref().and_then(|cost| prices::cost_of_text(cost.as_str()));
         let (responses, known) = std::mem::take(&mut self.turn);
         if more.is_none() && cost.is_none() {
             return;

@@ -2,12 +2,12 @@
 
 use interlingua::json::{JsonWriter, Raw, Str};
 use interlingua::model::time;
+use interlingua_models::prices::{Picodollars, exact_dollars};
 use interlingua_report::Explain;
 use interlingua_report::json::{document, left_out};
 
 use super::sums::{FileChanges, Spent, ToolCounts};
 use super::{CountedFile, StatsReport};
-use crate::prices::{Picodollars, exact};
 
 /// The version of the format; a new version may change the meaning of members.
 const VERSION: u64 = 1;
@@ -139,7 +139,7 @@ fn spent(spent: &Spent, json: &mut JsonWriter<'_>) {
 }
 
 fn money(cost: Picodollars, json: &mut JsonWriter<'_>) {
-    json.raw(&Raw::new(&exact(cost)));
+    json.raw(&Raw::new(&exact_dollars(cost)));
 }
 
 fn nullable(text: Option<&str>, json: &mut JsonWriter<'_>) {

@@ -17,10 +17,10 @@ use std::sync::mpsc::{self, Receiver};
 use interlingua::dialects::Options;
 use interlingua::error::Error;
 use interlingua::pipe::Pipe;
+use interlingua_models::Prices;
 use interlingua_report::{Explain, Identified};
 use sha2::{Digest as _, Sha256};
 
-use crate::prices::Prices;
 use count::StatsWriter;
 use sums::{Spent, Statistics, ToolCounts};
 

@@ -10,8 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use interlingua::json::Str;
 use interlingua::model::{Author, ResponseUsages, Usage};
-
-use crate::prices::{Picodollars, Prices};
+use interlingua_models::prices::{Picodollars, Prices};
 
 /// All counts.
 #[derive(Debug, Default)]

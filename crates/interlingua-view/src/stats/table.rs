@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use interlingua::model::time;
+use interlingua_models::prices::{DOLLAR, Picodollars};
 use interlingua_report::render::{number, plural};
 use interlingua_report::safe;
 
 use super::StatsReport;
 use super::sums::{FileChanges, Spent, Statistics, ToolCounts};
-use crate::prices::{DOLLAR, Picodollars};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

@@ -11,7 +11,7 @@ use crate::model::{Field, Support, SupportTable, Usage};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
 use crate::tape::Limits;
-use crate::wire::backends::Backend;
+use crate::wire::backends::SharedBackend;
 
 pub mod agents;
 pub mod anthropic;
@@ -265,14 +265,16 @@ impl Role {
     }
 }
 
-/// Settings of a conversion.
+/// Settings of a conversion. Start with `Options::default()`, and change settings with the `with_…` methods or through the
+/// members.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+#[non_exhaustive]
 pub struct Options {
     /// The size limits of a frame.
     pub limits: Limits,
     /// The server that receives the request; by default the dialect's vendor.
-    pub backend: Option<&'static Backend>,
+    pub backend: Option<SharedBackend>,
     /// The model to request, overriding the source's model.
     pub model: Option<String>,
     /// The output token limit, overriding the source's limit.
@@ -302,6 +304,90 @@ pub struct Options {
 }
 
 impl Options {
+    /// Sets the size limits of a frame.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Sets the server that receives the request.
+    #[must_use]
+    pub fn with_backend(self, backend: impl Into<Option<SharedBackend>>) -> Self {
+        Self { backend: backend.into(), ..self }
+    }
+
+    /// Sets the model to request.
+    #[must_use]
+    pub fn with_model(self, model: impl Into<Option<String>>) -> Self {
+        Self { model: model.into(), ..self }
+    }
+
+    /// Sets the output token limit.
+    #[must_use]
+    pub fn with_max_tokens(self, max_tokens: impl Into<Option<u64>>) -> Self {
+        Self { max_tokens: max_tokens.into(), ..self }
+    }
+
+    /// Sets whether universal events hold the agent's own line.
+    #[must_use]
+    pub fn with_include_raw(self, include_raw: bool) -> Self {
+        Self { include_raw, ..self }
+    }
+
+    /// Sets whether to omit usage from a stream in formats that send usage only on request.
+    #[must_use]
+    pub fn with_usage_unasked(self, usage_unasked: bool) -> Self {
+        Self { usage_unasked, ..self }
+    }
+
+    /// Sets the current time in milliseconds since 1970.
+    #[must_use]
+    pub fn with_now(self, now: impl Into<Option<u64>>) -> Self {
+        Self { now: now.into(), ..self }
+    }
+
+    /// Sets whether the source is complete, as a file is.
+    #[must_use]
+    pub fn with_whole(self, whole: bool) -> Self {
+        Self { whole, ..self }
+    }
+
+    /// Sets the source's name.
+    #[must_use]
+    pub fn with_source_name(self, source_name: impl Into<Option<String>>) -> Self {
+        Self { source_name: source_name.into(), ..self }
+    }
+
+    /// Sets the source's location.
+    #[must_use]
+    pub fn with_source_place(self, source_place: impl Into<Option<String>>) -> Self {
+        Self { source_place: source_place.into(), ..self }
+    }
+
+    /// Sets the usage already counted in the parent record.
+    #[must_use]
+    pub fn with_told_responses(self, told_responses: Vec<(String, Usage)>) -> Self {
+        Self { told_responses, ..self }
+    }
+
+    /// Sets the outline of the source.
+    #[must_use]
+    pub fn with_outline(self, outline: impl Into<Option<Arc<Outline>>>) -> Self {
+        Self { outline: outline.into(), ..self }
+    }
+
+    /// Sets the dialect that is read.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Option<&'static str>>) -> Self {
+        Self { source: source.into(), ..self }
+    }
+
+    /// Sets whether the report lists the fate of every leaf.
+    #[must_use]
+    pub fn with_trace(self, trace: bool) -> Self {
+        Self { trace, ..self }
+    }
+
     /// Whether the options change the request: a server, a model or a limit must be applied even if source and target
     /// are the same dialect.
     pub(crate) const fn asks_for_more(&self) -> bool {

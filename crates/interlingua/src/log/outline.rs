@@ -88,7 +88,7 @@ const fn spread(item: u64) -> u64 {
 /// let claude = Dialect::named("claude-code").expect("registered");
 /// let mut first = OutlineReader::new((claude, Role::Log), &Options::default())?;
 /// first.push(log);
-/// let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+/// let options = Options::default().with_outline(Arc::new(first.finish()));
 /// # Ok::<(), interlingua::error::Error>(())
 /// ```
 #[derive(Debug)]

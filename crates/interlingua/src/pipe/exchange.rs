@@ -46,7 +46,7 @@ use crate::model::{
     ItemTail, Part, Request, StopClass, Support, ToolCall, Turn, Usage,
 };
 use crate::tape::{Limits, TapeBuf};
-use crate::wire::backends::{Backend, Capabilities};
+use crate::wire::backends::{Backend, Capabilities, SharedBackend};
 use crate::wire::profile::client_runs;
 use crate::wire::{aliases, schemas};
 
@@ -152,7 +152,8 @@ impl Exchange {
         let WriteSpec { make, support } = writes(self.backend, Role::Request)?;
         let options = Options { source: Some(self.client.name), ..self.options.clone() };
         let groups = !matches!(support(Field::ToolNamespace), Support::No(_) | Support::Emulated(_));
-        let server = options.backend.or_else(|| Backend::of_dialect(self.backend.name));
+        let server =
+            options.backend.clone().or_else(|| Backend::of_dialect(self.backend.name).map(Into::into));
         self.holds_foreign_state =
             CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
         let copies = self.copies();
@@ -413,7 +414,7 @@ struct RequestObserver {
     inner: Box<dyn Writer>,
     state: SharedCell<RequestState>,
     /// The backend of the request, if known.
-    server: Option<&'static Backend>,
+    server: Option<SharedBackend>,
     /// Whether the backend's dialect has tool groups.
     groups: bool,
 }
@@ -425,7 +426,7 @@ impl Writer for RequestObserver {
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::Request(request) = event {
-            if let Some(server) = self.server {
+            if let Some(server) = &self.server {
                 let takes = server.takes_of(request.model.as_ref());
                 self.state.look().learn(request, takes, self.groups);
             }

@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::aliases;
 use super::arguments;
-use super::backends::{Capabilities, NameRule};
+use super::backends::{Capabilities, NameRule, RuleWords};
 use super::content::{HeldText, is_blank};
 use super::profile::{ArgumentForm, BlankText, FreeText, Marks, Profile, Refusals};
 use super::words::AnswerFacts;
@@ -93,7 +93,7 @@ pub(crate) struct AssistantWriter {
     /// The tool groups that the request declares.
     groups: HashSet<String>,
     /// Further issuers whose state the backend accepts.
-    state_of: &'static [&'static str],
+    state_of: RuleWords,
     items: OpenItems<OpenItem>,
     /// The item whose pieces are being written; pieces of a message are written while there is none.
     current: Option<(ItemId, Current)>,
@@ -160,7 +160,7 @@ impl AssistantWriter {
             ids: profile.answer_ids,
             names: NameRule::ANY,
             groups: HashSet::default(),
-            state_of: &[],
+            state_of: RuleWords::default(),
             items: OpenItems::default(),
             current: None,
             waiting: VecDeque::new(),
@@ -182,7 +182,7 @@ impl AssistantWriter {
         let groups = tools.iter().filter_map(|tool| tool.namespace.as_ref());
         self.groups = groups.map(|group| group.as_escaped().to_owned()).collect();
         (self.ids, self.names, self.call_ids) = (takes.call_ids, takes.tool_names, None);
-        self.state_of = takes.state_of;
+        self.state_of.clone_from(&takes.state_of);
     }
 
     /// Starts a new message.

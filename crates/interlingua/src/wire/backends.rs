@@ -4,54 +4,72 @@
 //! matches the model's name applies, or else the defaults of the backend. Writers, the matrix, the documents and the
 //! tests read the same tables, and a user's own rows come before the built-in rows.
 
+use std::borrow::Cow;
+
 use super::Letters;
 use crate::json::Str;
 use crate::model::Field;
 
-pub(crate) mod builtin;
-mod claude;
-pub(crate) mod copilot;
-pub(crate) mod google;
+/// A list of words in a table of the program.
+macro_rules! words {
+    ($($word:expr),* $(,)?) => { std::borrow::Cow::Borrowed(&[$(std::borrow::Cow::Borrowed($word)),*]) };
+}
+
+pub(crate) mod counting;
 mod rules;
+mod shared;
+// Each row of the generated table is one line.
+#[rustfmt::skip]
+pub(crate) mod table;
 
 pub use rules::{NamedRule, RuleError, RuleValue};
+pub use shared::{ModelCapabilities, SharedBackend};
 
-/// A server with a dialect.
-#[derive(Clone, Copy, Debug)]
+/// A word of a backend: borrowed in a built-in backend, owned in a user's backend.
+pub type RuleWord = Cow<'static, str>;
+
+/// Several words of a backend.
+pub type RuleWords = Cow<'static, [RuleWord]>;
+
+/// A server with a dialect. [`SharedBackend`] is the form for writers and options.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Backend {
     /// The name on the command line.
-    pub name: &'static str,
+    pub name: RuleWord,
     /// The dialect of the server.
     pub dialect: &'static str,
     /// A one-line description.
-    pub about: &'static str,
+    pub about: RuleWord,
     /// The capabilities of models without a row.
     pub takes: Capabilities,
     /// Models with different capabilities.
-    pub models: &'static [ModelRow],
+    pub models: Cow<'static, [ModelRow]>,
 }
 
 /// The capabilities of some models of a backend.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ModelRow {
     /// The names of the models, literal or with a `*` as a wildcard.
-    pub names: &'static [&'static str],
+    pub names: RuleWords,
     /// The capabilities of these models.
     pub takes: Capabilities,
 }
 
 /// The capabilities of a model on a server.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Whether a request must name a model.
     pub needs_model: bool,
     /// The member name of the output token limit.
-    pub max_tokens: &'static str,
+    pub max_tokens: RuleWord,
     /// The limit that is sent if the source has none and the server requires one.
     pub max_tokens_default: Option<u64>,
     /// Settings that the server refuses or ignores.
-    pub refuses: &'static [Field],
+    pub refuses: Cow<'static, [Field]>,
     /// The highest temperature.
     pub max_temperature: f64,
     /// The lowest accepted output token limit.
@@ -64,11 +82,11 @@ pub struct Capabilities {
     pub blank_stop_texts: bool,
     /// The member names under which the server reads an assistant's reasoning in the history, the preferred name
     /// first; empty without a member for reasoning.
-    pub reasoning_names: &'static [&'static str],
+    pub reasoning_names: RuleWords,
     /// Every assistant message with calls must contain reasoning, if only an empty text.
     pub reasoning_with_calls: bool,
     /// The accepted reasoning efforts.
-    pub efforts: &'static [&'static str],
+    pub efforts: RuleWords,
     /// The ways to request reasoning.
     pub thinking: ThinkingForms,
     /// Whether sampling can be set together with reasoning.
@@ -96,24 +114,25 @@ pub struct Capabilities {
     /// Whether the conversation may end with an assistant message.
     pub prefill: bool,
     /// The member that marks the final assistant message as the beginning of the answer.
-    pub prefill_member: Option<&'static str>,
+    pub prefill_member: Option<RuleWord>,
     /// The member name of the seed.
-    pub seed: &'static str,
+    pub seed: RuleWord,
     /// The issuers whose state the server accepts in `reasoning_details`, because it forwards requests to them.
-    pub state_of: &'static [&'static str],
+    pub state_of: RuleWords,
     /// Whether a tool call can be required together with reasoning.
     pub forced_calls_with_thinking: bool,
     /// Whether a call of any tool can be required, without a tool name.
     pub unnamed_calls: bool,
     /// The placeholder for the state that the first call of an assistant's turn must carry if its issuer gave none:
     /// the server's own word for history from another model.
-    pub call_state: Option<&'static str>,
+    pub call_state: Option<RuleWord>,
     /// The dialect in which the server offers the model, if it differs.
-    pub other_dialect: Option<&'static str>,
+    pub other_dialect: Option<RuleWord>,
 }
 
 /// The ids or names a target accepts.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NameRule {
     /// The accepted characters.
     pub letters: Letters,
@@ -130,11 +149,17 @@ impl NameRule {
     pub const TOOL: Self = Self { letters: Letters::Word, least: 1, most: 64, letter_first: false };
     /// The names a client accepts: names in an answer are the client's own, or come from the backend.
     pub const ANY: Self = Self { letters: Letters::Any, least: 1, most: usize::MAX, letter_first: false };
+
+    /// A rule for names of at least one and at most `most` of the characters.
+    pub const fn new(letters: Letters, most: usize) -> Self {
+        Self { letters, most, ..Self::ANY }
+    }
 }
 
 /// The ways to request reasoning.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a form of its own that a backend takes or not")]
+#[non_exhaustive]
 pub struct ThinkingForms {
     /// Reasoning with a token budget.
     pub budget: bool,
@@ -164,6 +189,7 @@ impl ThinkingForms {
 
 /// The accepted positions of system messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SystemPlaces {
     /// Anywhere.
     Anywhere,
@@ -178,6 +204,7 @@ pub enum SystemPlaces {
 
 /// The form of cache marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CacheMarkForm {
     /// The form of the dialect.
     Own,
@@ -188,6 +215,7 @@ pub enum CacheMarkForm {
 /// Requirements for schemas.
 #[expect(clippy::struct_excessive_bools, reason = "a table of yes and no")]
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SchemaRules {
     /// The root of a tool's schema must be an object.
     pub object_root: bool,
@@ -202,34 +230,36 @@ pub struct SchemaRules {
 }
 
 /// The media a user message may hold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MediaTypes {
     /// Media types that are sent inline; a type that ends in `/` covers all its subtypes.
-    pub inline: &'static [&'static str],
+    pub inline: RuleWords,
     /// Media types that may be referred to by URL.
-    pub by_address: &'static [&'static str],
+    pub by_address: RuleWords,
 }
 
 impl MediaTypes {
     /// Whether media of the type may be sent inline.
     pub fn takes(&self, media_type: &str) -> bool {
-        fits(self.inline, media_type)
+        fits(&self.inline, media_type)
     }
 
     /// Whether media of the type may be referred to by URL.
     pub fn takes_address(&self, media_type: &str) -> bool {
-        fits(self.by_address, media_type)
+        fits(&self.by_address, media_type)
     }
 }
 
-fn fits(types: &[&str], media_type: &str) -> bool {
-    types.iter().any(|known| media_type == *known || known.ends_with('/') && media_type.starts_with(known))
+fn fits(types: &[RuleWord], media_type: &str) -> bool {
+    let fits = |known: &str| media_type == known || known.ends_with('/') && media_type.starts_with(known);
+    types.iter().any(|known| fits(known))
 }
 
 impl Backend {
     /// The built-in backends.
     pub fn built_in() -> &'static [&'static Backend] {
-        builtin::BACKENDS
+        table::BACKENDS
     }
 
     /// The built-in backend with the given name and dialect.
@@ -246,15 +276,25 @@ impl Backend {
     /// models.
     pub fn lacks_model(&self, model: Option<&Str<'_>>) -> bool {
         let Some(model) = model.map(Str::decode) else { return false };
-        let own = OWN_MODELS.iter().find(|(name, _)| *name == self.name);
+        let own = table::OWN_MODELS.iter().find(|(name, _)| self.name == *name);
         own.is_some_and(|(_, patterns)| !patterns.iter().any(|pattern| is_match(pattern, &model)))
     }
 
     /// The capabilities of the model on this backend.
-    pub fn takes_of(&'static self, model: Option<&Str<'_>>) -> &'static Capabilities {
+    pub fn takes_of(&self, model: Option<&Str<'_>>) -> &Capabilities {
+        self.takes_of_row(self.row_of(model))
+    }
+
+    /// The place of the first row with a pattern that matches the model's name.
+    fn row_of(&self, model: Option<&Str<'_>>) -> Option<usize> {
         let plain = model.map(Str::decode).unwrap_or_default();
-        let fits = |row: &&ModelRow| row.names.iter().any(|name| is_match(name, &plain));
-        self.models.iter().find(fits).map_or(&self.takes, |row| &row.takes)
+        let fits = |row: &ModelRow| row.names.iter().any(|name| is_match(name, &plain));
+        self.models.iter().position(fits)
+    }
+
+    /// The capabilities in a row, or those of models without a row.
+    fn takes_of_row(&self, row: Option<usize>) -> &Capabilities {
+        row.and_then(|row| self.models.get(row)).map_or(&self.takes, |row| &row.takes)
     }
 }
 
@@ -264,39 +304,6 @@ impl Capabilities {
         !self.refuses.contains(&setting)
     }
 }
-
-/// The names of the models that vendors serve from their own APIs, by backend.
-const OWN_MODELS: &[(&str, &[&str])] = &[
-    ("anthropic", &["claude*"]),
-    (
-        "openai",
-        &[
-            "gpt*",
-            "o1*",
-            "o3*",
-            "o4*",
-            "o5*",
-            "chatgpt*",
-            "chat-*",
-            "codex*",
-            "computer-use*",
-            "daybreak*",
-            "davinci*",
-            "babbage*",
-            "text-*",
-            "ft:*",
-            "omni*",
-        ],
-    ),
-    (
-        "gemini",
-        &["gemini*", "gemma*", "models/*", "tunedModels/*", "learnlm*", "deep-research*", "nano-banana*"],
-    ),
-    ("moonshot", &["kimi*", "moonshot*"]),
-    ("deepseek", &["deepseek*"]),
-    ("mistral", &["*stral*", "labs-*", "ft:*"]),
-    ("xai", &["grok*"]),
-];
 
 /// Whether a name matches a pattern in which `*` matches any text.
 fn is_match(pattern: &str, name: &str) -> bool {
@@ -335,7 +342,8 @@ mod tests {
 
     #[test]
     fn a_backend_is_named_once_and_knows_older_models() {
-        let mut names: Vec<_> = Backend::built_in().iter().map(|known| (known.name, known.dialect)).collect();
+        let mut names: Vec<_> =
+            Backend::built_in().iter().map(|known| (&known.name, known.dialect)).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Backend::built_in().len());

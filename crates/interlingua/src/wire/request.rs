@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::aliases;
 use super::assistant::{AssistantForm, AssistantWriter};
-use super::backends::{Backend, Capabilities, SystemPlaces};
+use super::backends::{Capabilities, ModelCapabilities, SharedBackend, SystemPlaces};
 use super::content::WireContent;
 use super::media::{as_text, tidy_type, type_of_bytes, with_standard_bytes};
 use super::profile::{BlankText, Marks, Profile, client_runs};
@@ -38,7 +38,7 @@ pub(crate) trait RequestForm: Send {
         self.profile().cache
     }
     /// Opens the request and writes its settings, for a model with the given capabilities.
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>);
+    fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>);
     /// The form for the content of the assistant's turn.
     fn assistant(&mut self) -> &mut dyn AssistantForm;
     /// Writes the assistant's turn, possibly the last turn; returns whether it had content.
@@ -97,9 +97,9 @@ pub(crate) struct GatheredMessage<'a> {
 pub(crate) struct RequestWriter<T> {
     form: T,
     profile: &'static Profile,
-    backend: &'static Backend,
+    backend: SharedBackend,
     errand: Errand,
-    takes: &'static Capabilities,
+    takes: ModelCapabilities,
     begun: bool,
     assistant: AssistantWriter,
     turn: AssistantTurn,
@@ -185,13 +185,13 @@ impl<T: RequestForm> RequestWriter<T> {
     /// Writes for the backend in the options, or for the vendor of the dialect.
     pub(crate) fn new(form: T, options: &Options) -> Self {
         let profile = form.profile();
-        let backend = options.backend.unwrap_or(profile.vendor);
+        let backend = options.backend.clone().unwrap_or_else(|| profile.vendor.into());
         Self {
             form,
             profile,
-            backend,
             errand: Errand { model: options.model.clone(), max_tokens: options.max_tokens },
-            takes: &backend.takes,
+            takes: backend.default_capabilities(),
+            backend,
             begun: false,
             assistant: AssistantWriter::new(profile),
             turn: AssistantTurn::Closed,
@@ -220,15 +220,15 @@ impl<T: RequestForm> RequestWriter<T> {
         if self.errand.model.is_none() && self.backend.lacks_model(request.model.as_ref()) {
             out.ledger.note("the model's name is not one of the target's models; the server may refuse it");
         }
-        self.takes = self.backend.takes_of(request.model.as_ref());
-        self.assistant.obey(self.takes, &request.tools);
+        self.takes = self.backend.capabilities(request.model.as_ref());
+        self.assistant.obey(&self.takes, &request.tools);
         if self.takes.other_dialect.is_some() {
             out.ledger.note("this server takes the model in another dialect (`other-dialect`) only");
         }
         let on_settings = request.tools.iter().filter(|tool| tool.cache.is_some()).count();
         let on_settings = on_settings + usize::from(request.cache.is_some());
         self.marks_left = self.takes.max_cache_marks.saturating_sub(on_settings);
-        self.form.settings(request, self.takes, out);
+        self.form.settings(request, &self.takes, out);
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
@@ -365,7 +365,7 @@ impl<T: RequestForm> RequestWriter<T> {
                 let media = standard.as_ref().unwrap_or(media);
                 let known = with_known_type(media, out);
                 let media = known.as_ref().unwrap_or(media);
-                let takes_bytes = !self.profile.text_documents && takes_media(media, self.takes).is_ok();
+                let takes_bytes = !self.profile.text_documents && takes_media(media, &self.takes).is_ok();
                 let text = if takes_bytes { None } else { as_text(media) };
                 if text.is_some() {
                     out.ledger.note("file of text in base64 written as text");
@@ -376,8 +376,11 @@ impl<T: RequestForm> RequestWriter<T> {
                 }
                 let has_place =
                     to != Destination::Result || self.takes.media_in_results || self.takes.user_after_results;
-                let taken =
-                    takes_media(media, self.takes).and(if has_place { Ok(()) } else { Err(Reason::Refused) });
+                let taken = takes_media(media, &self.takes).and(if has_place {
+                    Ok(())
+                } else {
+                    Err(Reason::Refused)
+                });
                 if let Err(reason) = taken {
                     return out.lose_part(to.of(), value, reason);
                 }

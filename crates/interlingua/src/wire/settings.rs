@@ -118,7 +118,7 @@ pub(crate) fn write(
             lose_setting(*field, setting, out);
             continue;
         }
-        let name = match field {
+        let name: &str = match field {
             Field::MaxTokens => &takes.max_tokens,
             Field::Seed => &takes.seed,
             _ => name,

@@ -1,6 +1,6 @@
 //! Reasoning effort: seven words, or a number of tokens, in the form the backend accepts.
 
-use super::backends::Capabilities;
+use super::backends::{Capabilities, RuleWord};
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{Field, Reasoning};
@@ -22,7 +22,7 @@ const LADDER: [(&str, u64); 7] = [
 pub(crate) struct ThinkingPlan<'a> {
     /// Switch reasoning off, on backends where `none` is not an effort.
     pub(crate) off: bool,
-    pub(crate) effort: Option<&'static str>,
+    pub(crate) effort: Option<&'a str>,
     pub(crate) budget: Option<Raw<'a>>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> ThinkingPlan<'a> {
     pub(crate) fn new(
         reasoning: &'a Reasoning<'_>,
         limit: Option<u64>,
-        takes: &Capabilities,
+        takes: &'a Capabilities,
         out: &mut WriterOutput<'_>,
     ) -> Self {
         let Reasoning { effort, budget, mode: _, visibility: _ } = reasoning;
@@ -45,7 +45,7 @@ impl<'a> ThinkingPlan<'a> {
             Some(budget) => {
                 out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
                 let tokens = budget.as_str().parse().ok();
-                let word = tokens.and_then(|tokens| nearest(of_budget(tokens), takes.efforts));
+                let word = tokens.and_then(|tokens| nearest(of_budget(tokens), &takes.efforts));
                 if let Some(word) = word.filter(|_| effort.is_none()) {
                     out.ledger.note("budget for thinking written as an effort");
                     plan.effort = Some(word);
@@ -60,7 +60,7 @@ impl<'a> ThinkingPlan<'a> {
         &mut self,
         effort: &Str<'_>,
         limit: Option<u64>,
-        takes: &Capabilities,
+        takes: &'a Capabilities,
         out: &mut WriterOutput<'_>,
     ) {
         if let Some(word) = takes.efforts.iter().find(|word| effort.is(word)) {
@@ -75,7 +75,7 @@ impl<'a> ThinkingPlan<'a> {
             return;
         }
         out.lose_str(Field::Effort, effort, Reason::Narrowed);
-        if let Some(word) = nearest(rung, takes.efforts) {
+        if let Some(word) = nearest(rung, &takes.efforts) {
             out.ledger.note("effort replaced by the nearest that the target takes");
             self.effort = Some(word);
         } else if takes.thinking.budget && rung > 0 {
@@ -151,10 +151,10 @@ fn of_budget(tokens: u64) -> usize {
 }
 
 /// The word of a rung, or the nearest word below it, or else above it.
-fn nearest(rung: usize, words: &'static [&'static str]) -> Option<&'static str> {
+fn nearest(rung: usize, words: &[RuleWord]) -> Option<&str> {
     let below = LADDER[..=rung].iter().rev();
     let above = LADDER[rung..].iter();
     // `none` is not the nearest word to any effort.
     let rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
-    rungs.into_iter().find_map(|(word, _)| words.iter().copied().find(|known| known == word))
+    rungs.into_iter().find_map(|(word, _)| words.iter().map(AsRef::as_ref).find(|known| known == word))
 }

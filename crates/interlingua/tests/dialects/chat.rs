@@ -468,8 +468,7 @@ fn p08_reasoning_goes_by_the_name_that_the_backend_reads() {
         json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": blocks}]}).to_string()
     };
     let sent = |backend: &str, thinks: bool| {
-        let options = Options { backend: Backend::named(backend, C), ..Options::default() };
-        assert!(options.backend.is_some(), "{backend}");
+        let options = Options::default().with_backend(Backend::named(backend, C).unwrap());
         let (out, report) = convert_with(A, C, Role::Request, turn(thinks).as_bytes(), &options);
         (out["messages"][1].clone(), report)
     };

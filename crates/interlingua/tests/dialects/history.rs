@@ -45,7 +45,7 @@ fn log_targets(from: Way) -> impl Iterator<Item = Way> {
 fn convert(from: Way, to: Way, bytes: &[u8]) -> (Vec<u8>, Report) {
     let mut first = OutlineReader::new(from, &Options::default()).expect("readable");
     first.push(bytes);
-    let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+    let options = Options::default().with_outline(Arc::new(first.finish()));
     let mut pipe = Pipe::new(from, to, &options).expect("both sides were found in the registry");
     let mut out = Vec::new();
     let report = pipe.finish_with(bytes, &mut out);

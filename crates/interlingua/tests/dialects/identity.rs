@@ -279,11 +279,7 @@ fn sessions_without_an_id_have_the_same_one_again_and_never_that_of_another() {
     assert!(nameless.len() > 7, "only {} fixtures", nameless.len());
     // All files of these sessions have the name `wire`, and some callers give no place.
     for place in [None, Some("/somewhere/wire.jsonl".to_owned())] {
-        let options = Options {
-            source_name: Some("wire".to_owned()),
-            source_place: place.clone(),
-            ..Options::default()
-        };
+        let options = Options::default().with_source_name("wire".to_owned()).with_source_place(place.clone());
         for to in log_targets() {
             let mut known: BTreeMap<String, &str> = BTreeMap::new();
             for case in nameless.iter().filter(|case| case.way.0.name != to.0.name) {
@@ -295,8 +291,7 @@ fn sessions_without_an_id_have_the_same_one_again_and_never_that_of_another() {
                 let Some(one) = id(&options) else { continue };
                 assert!(is_session_id(to.0.name, &one), "{case} to {}: {one}", to.0.name);
                 assert_eq!(id(&options).as_ref(), Some(&one), "{case} to {}", to.0.name);
-                let other =
-                    Options { source_place: Some("/elsewhere/wire.jsonl".to_owned()), ..options.clone() };
+                let other = options.clone().with_source_place("/elsewhere/wire.jsonl".to_owned());
                 assert_ne!(id(&other), Some(one.clone()), "{case} to {} from another place", to.0.name);
                 let before = known.insert(one, &case.name);
                 assert!(before.is_none(), "{case} to {}: the id of {before:?}; begins {first}", to.0.name);

@@ -341,8 +341,7 @@ fn no_time_is_later_than_now() {
     let log =
         line("a", "2026-11-15T08:00:00.000Z", "user") + &line("b", "2126-11-15T08:00:00.000Z", "assistant");
     let now = 1_794_740_000_000;
-    let (export, _) =
-        convert_with("claude-code", "opencode", &log, &Options { now: Some(now), ..Options::default() });
+    let (export, _) = convert_with("claude-code", "opencode", &log, &Options::default().with_now(now));
     let export: Value = serde_json::from_str(&export).expect("one document");
     let times: Vec<u64> = export["messages"]
         .as_array()

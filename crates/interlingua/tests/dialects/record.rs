@@ -112,7 +112,7 @@ fn a_source_and_its_record_say_the_same() {
 #[test]
 fn every_hole_has_its_value_in_the_record() {
     let mut law = Law::new("a text that was taken out of a kept line stands elsewhere in the record");
-    let options = Options { trace: true, ..Options::default() };
+    let options = Options::default().with_trace(true);
     for case in fixtures().into_iter().filter(|case| case.way.0.plane != Plane::Log) {
         let out = convert_with(case.way, record(), [&case.bytes[..]], &options);
         let text = String::from_utf8(out.bytes).expect("text");

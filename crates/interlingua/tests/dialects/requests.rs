@@ -5,7 +5,7 @@
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Reason, Report};
 use interlingua::pipe::{Exchange, Pipe};
-use interlingua::wire::backends::{Backend, RuleValue};
+use interlingua::wire::backends::{Backend, RuleValue, SharedBackend};
 use serde_json::{Value, json};
 
 const A: &str = "anthropic";
@@ -17,8 +17,8 @@ fn convert(from: &str, to: &str, request: &Value) -> (Value, Report) {
 
 fn convert_for(from: &str, to: &str, backend: Option<&str>, request: &Value) -> (Value, Report) {
     let side = |name| (Dialect::named(name).unwrap(), Role::Request);
-    let backend = backend.map(|name| Backend::named(name, to).unwrap());
-    let mut pipe = Pipe::new(side(from), side(to), &Options { backend, ..Options::default() }).unwrap();
+    let backend = backend.map(|name| SharedBackend::from(Backend::named(name, to).unwrap()));
+    let mut pipe = Pipe::new(side(from), side(to), &Options::default().with_backend(backend)).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
     assert!(report.adds_up(), "{report:?}");
@@ -415,9 +415,9 @@ fn p24_media_of_results_stay_out_where_the_user_may_not_follow_them() {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "seen"}, picture]}]}]});
     let vllm = Backend::named("vllm", C).unwrap();
     let strict = ("user-after-results".to_owned(), RuleValue::Flag(false));
-    let backend = Some(Backend::derived("strict", "", vllm, &[strict], &[]).unwrap());
+    let backend = Backend::derived("strict", "", vllm, &[strict], &[]).unwrap();
     let side = |name| (Dialect::named(name).unwrap(), Role::Request);
-    let mut pipe = Pipe::new(side(A), side(C), &Options { backend, ..Options::default() }).unwrap();
+    let mut pipe = Pipe::new(side(A), side(C), &Options::default().with_backend(backend)).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
     let out: Value = serde_json::from_slice(&out).unwrap();
@@ -598,7 +598,7 @@ fn a_model_without_a_system_is_told_by_the_user() {
         let base = Backend::of_dialect(dialect).unwrap();
         let backend = Backend::derived("mine", "", base, &nowhere, &[]).unwrap();
         let side = |name| (Dialect::named(name).unwrap(), Role::Request);
-        let options = Options { backend: Some(backend), ..Options::default() };
+        let options = Options::default().with_backend(backend);
         let mut out = Vec::new();
         Pipe::new(side("kimi"), side(dialect), &options)
             .unwrap()

@@ -25,7 +25,7 @@ fn convert_text(from: &str, to: &str, role: Role, text: &str) -> (String, Report
 
 /// The writer's output for the reader's events: between equal dialects a pipe would copy the bytes.
 fn rewrite(role: Role, text: &str) -> (String, Report) {
-    let options = Options { source: Some(R), ..Options::default() };
+    let options = Options::default().with_source(R);
     let write = named(R).role(role).unwrap().write.as_ref().unwrap();
     let writer = ((write.make)(&options), write.support);
     let mut pipe = Pipe::with_writer_and_support((named(R), role), writer, &options).unwrap();

@@ -306,7 +306,7 @@ fn every_event_has_the_id_of_the_session_whatever_line_comes_first() {
     let rest = lines(&[init(), answer(), result(false, None)]);
     for first in &first_lines {
         for include_raw in [false, true] {
-            let options = Options { include_raw, ..Options::default() };
+            let options = Options::default().with_include_raw(include_raw);
             let (events, _) = universal(&[first, &rest], &options);
             let events = events.concat();
             assert_eq!(events[0]["type"], "session.started");
@@ -349,12 +349,11 @@ fn events_have_the_time_of_the_source_or_of_the_caller_and_not_1970() {
         (times, report.notes.iter().any(|(note, _)| note.contains("made up the time")))
     };
     // A file is completely available: its first events get the first time in it.
-    let (times_of_file, is_noted) =
-        times(&Options { whole: true, now: Some(1_900_000_000_000), ..Options::default() });
+    let (times_of_file, is_noted) = times(&Options::default().with_whole(true).with_now(1_900_000_000_000));
     assert!(times_of_file.iter().all(|time| time == "2026-02-01T00:00:05.000Z"), "{times_of_file:?}");
     assert!(!is_noted);
     // The later times of a live source are unknown.
-    let (times_of_pipe, is_noted) = times(&Options { now: Some(1_769_904_000_000), ..Options::default() });
+    let (times_of_pipe, is_noted) = times(&Options::default().with_now(1_769_904_000_000));
     assert_eq!(times_of_pipe[0], "2026-02-01T00:00:00.000Z");
     assert_eq!(times_of_pipe.last().expect("events"), "2026-02-01T00:00:05.000Z");
     assert!(is_noted && times_of_pipe.is_sorted());

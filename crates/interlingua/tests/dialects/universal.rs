@@ -108,7 +108,7 @@ fn universal(source: &Source) -> Vec<u8> {
 }
 
 fn with_raw() -> Options {
-    Options { include_raw: true, ..Options::default() }
+    Options::default().with_include_raw(true)
 }
 
 fn parse(bytes: &[u8]) -> Vec<Value> {
@@ -263,7 +263,7 @@ fn events_that_are_read_and_written_again_are_byte_equal() {
             }
             assert_eq!(once.len(), again.len(), "{}", source.name);
             assert!(options.include_raw || report.kept == 0, "nothing is kept beside the events");
-            let options = Options { trace: true, ..options };
+            let options = options.with_trace(true);
             let (_, report) = convert_in(&[once.as_bytes()], "universal", "universal", &options);
             for leaf in report.trace.iter().filter(|leaf| leaf.fate != Fate::Mapped) {
                 let line = once.lines().nth(leaf.frame as usize - 1).unwrap();
@@ -857,7 +857,7 @@ fn completed(item: &str) -> String {
 }
 
 fn books(lines: &str, from: &str, to: &str) -> (String, Report) {
-    let options = Options { trace: true, ..Options::default() };
+    let options = Options::default().with_trace(true);
     let (out, report) = convert_in(&[lines.as_bytes()], from, to, &options);
     (String::from_utf8(out).unwrap(), report)
 }
@@ -1320,7 +1320,7 @@ fn lines_that_cannot_be_read_are_two_events_and_lines_again() {
     let said = r#"{"type":"user","sessionId":"s","uuid":"a","parentUuid":null,"message":{"role":"user","content":"hi"}}"#;
     let source = format!("{said}\nx\n1\n\n{{}}\n{said}\ny\n{said}\n\u{fffd}\n[1]\n");
     let side = |name, role| (Dialect::named(name).unwrap(), role);
-    let options = Options { include_raw: true, ..Options::default() };
+    let options = Options::default().with_include_raw(true);
     let run = |from, to, input: &[u8]| {
         let mut pipe = Pipe::new(from, to, &options).unwrap();
         let mut out = Vec::new();

@@ -167,7 +167,7 @@ fn lines_over_a_limit_come_back_whole() {
             Limits { nodes: 25, ..Limits::default() },
             Limits { depth: 3, ..Limits::default() },
         ] {
-            let options = Options { limits, ..Options::default() };
+            let options = Options::default().with_limits(limits);
             let out = convert_with(case.way, record(), [&case.bytes[..]], &options);
             law.holds(out.report.is_damaged(), || format!("{case}: nothing is over {limits:?}"));
             law.holds(out.report.adds_up() && out.report.lost == 0, || {

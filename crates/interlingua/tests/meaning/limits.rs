@@ -1,34 +1,33 @@
 //! Tests every number in `Capabilities` at N and at N + 1, for every dialect of a model API.
 
+use std::borrow::Cow;
+
 use interlingua::dialects::{DIALECTS, Dialect, Options, Role};
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
-use interlingua::wire::backends::{Backend, Capabilities, ThinkingForms};
+use interlingua::wire::backends::{Backend, Capabilities, SharedBackend, ThinkingForms};
 use serde_json::{Value, json};
 
 /// Thinking is requested by a budget of any size.
-const BUDGETS: ThinkingForms = ThinkingForms {
-    budget: true,
-    budget_least: 1024,
-    budget_most: usize::MAX,
-    budget_below_limit: false,
-    adaptive: false,
-    off: true,
-};
-
-/// The vendor of a dialect with changed capabilities.
-fn backend(dialect: &str, change: impl FnOnce(&mut Capabilities)) -> Option<&'static Backend> {
-    let mut backend = *Backend::of_dialect(dialect)?;
-    backend.models = &[];
-    backend.takes.refuses = &[];
-    backend.takes.sampling_with_thinking = true;
-    change(&mut backend.takes);
-    Some(Box::leak(Box::new(backend)))
+fn budgets() -> ThinkingForms {
+    let mut forms = ThinkingForms::EFFORT_ALONE;
+    (forms.budget, forms.budget_least, forms.off) = (true, 1024, true);
+    forms
 }
 
-fn ask(from: &str, to: &Dialect, backend: &'static Backend, request: &Value) -> (Value, Report) {
+/// The vendor of a dialect with changed capabilities.
+fn backend(dialect: &str, change: impl FnOnce(&mut Capabilities)) -> Option<SharedBackend> {
+    let mut backend = Backend::of_dialect(dialect)?.clone();
+    backend.models = Cow::default();
+    backend.takes.refuses = Cow::default();
+    backend.takes.sampling_with_thinking = true;
+    change(&mut backend.takes);
+    backend.into()
+}
+
+fn ask(from: &str, to: &Dialect, backend: &SharedBackend, request: &Value) -> (Value, Report) {
     let from = (Dialect::named(from).unwrap(), Role::Request);
-    let options = Options { backend: Some(backend), ..Options::default() };
+    let options = Options::default().with_backend(backend.clone());
     let mut pipe = Pipe::new(from, (to, Role::Request), &options).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
@@ -92,17 +91,17 @@ fn so_many_texts_to_stop_at_and_no_more() {
         };
         let stops =
             |count: usize| -> Vec<String> { (0..count).map(|number| format!("STOP-{number}")).collect() };
-        let (before, report) = ask("openai-chat", to, backend, &chat(json!({"stop": stops(3)})));
+        let (before, report) = ask("openai-chat", to, &backend, &chat(json!({"stop": stops(3)})));
         // The Responses API has no stop sequences.
         if texts(&before, "STOP-").is_empty() {
             assert!(report.lost >= 3, "{}: {report:?}", to.name);
             continue;
         }
         assert_eq!(texts(&before, "STOP-"), stops(3), "{}", to.name);
-        let (out, over) = ask("openai-chat", to, backend, &chat(json!({"stop": stops(4)})));
+        let (out, over) = ask("openai-chat", to, &backend, &chat(json!({"stop": stops(4)})));
         assert_eq!(texts(&out, "STOP-"), stops(3), "{}", to.name);
         assert_eq!(over.lost, report.lost + 1, "{}", to.name);
-        let (out, _) = ask("openai-chat", to, backend, &chat(json!({"stop": ["STOP-678", "STOP-6789"]})));
+        let (out, _) = ask("openai-chat", to, &backend, &chat(json!({"stop": ["STOP-678", "STOP-6789"]})));
         assert_eq!(texts(&out, "STOP-"), ["STOP-678"], "{}: so many bytes", to.name);
     }
 }
@@ -112,7 +111,7 @@ fn blank_texts_to_stop_at_only_where_they_are_taken() {
     for to in apis() {
         for blank in [false, true] {
             let Some(backend) = backend(to.name, |takes| takes.blank_stop_texts = blank) else { continue };
-            let (out, _) = ask("openai-chat", to, backend, &chat(json!({"stop": ["STOP-1", " \n"]})));
+            let (out, _) = ask("openai-chat", to, &backend, &chat(json!({"stop": ["STOP-1", " \n"]})));
             if !texts(&out, "STOP-").is_empty() {
                 assert_eq!(!texts(&out, " \n").is_empty(), blank, "{}", to.name);
             }
@@ -124,9 +123,9 @@ fn blank_texts_to_stop_at_only_where_they_are_taken() {
 fn the_highest_temperature_is_taken_and_a_higher_one_is_not() {
     for to in apis() {
         let Some(backend) = backend(to.name, |takes| takes.max_temperature = 1.25) else { continue };
-        let (out, _) = ask("openai-chat", to, backend, &chat(json!({"temperature": 1.25})));
+        let (out, _) = ask("openai-chat", to, &backend, &chat(json!({"temperature": 1.25})));
         assert_eq!(numbers(&out, "temperature"), [1.25], "{}", to.name);
-        let (out, report) = ask("openai-chat", to, backend, &chat(json!({"temperature": 1.26})));
+        let (out, report) = ask("openai-chat", to, &backend, &chat(json!({"temperature": 1.26})));
         assert!(numbers(&out, "temperature").iter().all(|number| *number <= 1.25), "{}: {out}", to.name);
         assert!(report.lost > 0, "{}", to.name);
     }
@@ -136,9 +135,9 @@ fn the_highest_temperature_is_taken_and_a_higher_one_is_not() {
 fn the_fewest_tokens_are_taken_and_fewer_are_not() {
     for to in apis() {
         let Some(backend) = backend(to.name, |takes| takes.min_tokens = 5) else { continue };
-        let (out, _) = ask("openai-chat", to, backend, &chat(json!({"max_completion_tokens": 5})));
+        let (out, _) = ask("openai-chat", to, &backend, &chat(json!({"max_completion_tokens": 5})));
         assert!(numbers(&out, "tokens").contains(&5.0), "{}: {out}", to.name);
-        let (out, report) = ask("openai-chat", to, backend, &chat(json!({"max_completion_tokens": 4})));
+        let (out, report) = ask("openai-chat", to, &backend, &chat(json!({"max_completion_tokens": 4})));
         assert!(!numbers(&out, "tokens").contains(&4.0), "{}: {out}", to.name);
         assert!(report.lost > 0, "{}", to.name);
     }
@@ -158,9 +157,9 @@ fn names_of_tools_and_ids_of_calls_are_as_long_as_they_may_be() {
         }) else {
             continue;
         };
-        let named = |name: &str| texts(&ask("openai-chat", to, backend, &tool(name)).0, name).len();
+        let named = |name: &str| texts(&ask("openai-chat", to, &backend, &tool(name)).0, name).len();
         assert_eq!(named("TOOLabcdef"), 1, "{}: ten letters", to.name);
-        let (out, _) = ask("openai-chat", to, backend, &tool("TOOLabcdefg"));
+        let (out, _) = ask("openai-chat", to, &backend, &tool("TOOLabcdefg"));
         let names = texts(&out, "TOOL");
         assert!(names.iter().all(|name| name.len() <= 10), "{}: {names:?}", to.name);
         assert_eq!(named("9TOOL"), 0, "{}: a digit first", to.name);
@@ -173,14 +172,14 @@ fn names_of_tools_and_ids_of_calls_are_as_long_as_they_may_be() {
                 {"role": "tool", "tool_call_id": id, "content": "r"}
             ]}))
         };
-        let (out, _) = ask("openai-chat", to, backend, &called("IDabc"));
+        let (out, _) = ask("openai-chat", to, &backend, &called("IDabc"));
         // There is no limit if requests have no call ids.
         if texts(&out, "IDabc").len() < 2 {
             continue;
         }
-        let (out, _) = ask("openai-chat", to, backend, &called("IDabcdefghij"));
+        let (out, _) = ask("openai-chat", to, &backend, &called("IDabcdefghij"));
         assert_eq!(texts(&out, "IDabcdefghij").len(), 2, "{}: twelve letters", to.name);
-        let (out, _) = ask("openai-chat", to, backend, &called("IDabcdefghijk"));
+        let (out, _) = ask("openai-chat", to, &backend, &called("IDabcdefghijk"));
         assert!(texts(&out, "IDabcdefghijk").is_empty(), "{}: thirteen letters", to.name);
     }
 }
@@ -206,13 +205,13 @@ fn so_many_marks_for_the_cache_and_no_more() {
     };
     for to in apis() {
         let Some(backend) = backend(to.name, |takes| takes.max_cache_marks = 2) else { continue };
-        let one = marks(&ask("anthropic", to, backend, &marked(1)).0);
+        let one = marks(&ask("anthropic", to, &backend, &marked(1)).0);
         if one == 0 {
             continue;
         }
         assert_eq!(one, 1, "{}", to.name);
-        assert_eq!(marks(&ask("anthropic", to, backend, &marked(2)).0), 2, "{}", to.name);
-        assert_eq!(marks(&ask("anthropic", to, backend, &marked(3)).0), 2, "{}", to.name);
+        assert_eq!(marks(&ask("anthropic", to, &backend, &marked(2)).0), 2, "{}", to.name);
+        assert_eq!(marks(&ask("anthropic", to, &backend, &marked(3)).0), 2, "{}", to.name);
     }
 }
 
@@ -223,17 +222,19 @@ fn the_largest_budget_is_taken_and_a_larger_one_is_not() {
                "messages": [{"role": "user", "content": "x"}]})
     };
     for to in apis() {
-        let forms = ThinkingForms { budget_most: 3000, ..BUDGETS };
-        let Some(backend) = backend(to.name, |takes| (takes.thinking, takes.efforts) = (forms, &[])) else {
+        let mut forms = budgets();
+        forms.budget_most = 3000;
+        let change = |takes: &mut Capabilities| (takes.thinking, takes.efforts) = (forms, Cow::default());
+        let Some(backend) = backend(to.name, change) else {
             continue;
         };
-        let (out, _) = ask("anthropic", to, backend, &thinks(3000));
+        let (out, _) = ask("anthropic", to, &backend, &thinks(3000));
         let budgets = numbers(&out, "budget");
         if budgets.is_empty() {
             continue;
         }
         assert_eq!(budgets, [3000.0], "{}", to.name);
-        let (out, report) = ask("anthropic", to, backend, &thinks(3001));
+        let (out, report) = ask("anthropic", to, &backend, &thinks(3001));
         assert_eq!(numbers(&out, "budget"), [3000.0], "{}", to.name);
         assert!(report.lost > 0, "{}", to.name);
     }
@@ -251,23 +252,24 @@ fn each_effort_has_its_budget_and_each_budget_its_effort() {
         ("max", 32_768.0),
     ];
     let to = Dialect::named("anthropic").unwrap();
-    let forms = BUDGETS;
-    let by_budget = backend("anthropic", |takes| (takes.thinking, takes.efforts) = (forms, &[])).unwrap();
+    let by_budget =
+        backend("anthropic", |takes| (takes.thinking, takes.efforts) = (budgets(), Cow::default())).unwrap();
     for (word, budget) in ladder {
         let request = chat(json!({"reasoning_effort": word, "max_completion_tokens": 60_000}));
-        assert_eq!(numbers(&ask("openai-chat", to, by_budget, &request).0, "budget"), [budget], "{word}");
+        assert_eq!(numbers(&ask("openai-chat", to, &by_budget, &request).0, "budget"), [budget], "{word}");
     }
     let to = Dialect::named("openai-chat").unwrap();
     let by_word = backend("openai-chat", |takes| {
-        takes.thinking = ThinkingForms { budget: false, ..forms };
-        takes.efforts = &["minimal", "low", "medium", "high", "xhigh", "max"];
+        takes.thinking = budgets();
+        takes.thinking.budget = false;
+        takes.efforts = ["minimal", "low", "medium", "high", "xhigh", "max"].map(Cow::from).to_vec().into();
     })
     .unwrap();
     for (number, (word, budget)) in ladder.into_iter().enumerate() {
         let at = |budget: f64| {
             let request = json!({"model": "m", "max_tokens": 64_000, "messages": [{"role": "user", "content": "x"}],
                                  "thinking": {"type": "enabled", "budget_tokens": budget as u64}});
-            ask("anthropic", to, by_word, &request).0["reasoning_effort"].clone()
+            ask("anthropic", to, &by_word, &request).0["reasoning_effort"].clone()
         };
         assert_eq!(at(budget), word, "{budget}");
         if number > 0 {
@@ -282,11 +284,11 @@ fn what_servers_take_is_written_down() {
     let mut text = String::new();
     for backend in Backend::built_in() {
         text += &format!("{} {}\n", backend.dialect, backend.name);
-        let rows = std::iter::once((&["any model"][..], &backend.takes));
-        for (names, takes) in rows.chain(backend.models.iter().map(|row| (row.names, &row.takes))) {
+        let rows = std::iter::once(("any model".to_owned(), &backend.takes));
+        for (names, takes) in rows.chain(backend.models.iter().map(|row| (row.names.join(" "), &row.takes))) {
             let shown = format!("{takes:?}");
             for member in top_members(&shown) {
-                text += &format!("  {}: {member}\n", names.join(" "));
+                text += &format!("  {names}: {member}\n");
             }
         }
     }

@@ -221,7 +221,7 @@ fn calls_of_one_id_are_answered_in_their_order() {
         for to in targets.filter(|to| can_write(*to) && !["cursor", "claude-code"].contains(&to.0.name)) {
             let mut first = OutlineReader::new(claude, &Options::default()).expect("readable");
             first.push(log.as_bytes());
-            let options = Options { outline: Some(Arc::new(first.finish())), ..Options::default() };
+            let options = Options::default().with_outline(Arc::new(first.finish()));
             let written = convert_with(claude, to, [log.as_bytes()], &options).bytes;
             let again = convert(to, record(), &written).bytes;
             let again: Value = serde_json::from_slice(&again).expect("a record");

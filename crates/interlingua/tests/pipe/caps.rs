@@ -35,7 +35,7 @@ fn piece(text: &str) -> String {
 
 fn convert(input: &str, to: (&str, Role), limits: Limits) -> (Vec<u8>, Report) {
     let side = |name| Dialect::named(name).expect("registered");
-    let options = Options { limits, ..Options::default() };
+    let options = Options::default().with_limits(limits);
     let mut pipe = Pipe::new((side("anthropic"), Role::Stream), (side(to.0), to.1), &options).unwrap();
     let mut out = Vec::new();
     // In chunks, so that earlier output counts too.
@@ -80,7 +80,7 @@ fn a_long_name_is_not_said_again_forever() {
 #[test]
 fn what_lies_in_the_callers_memory_already_is_not_counted() {
     let side = |name| (Dialect::named(name).expect("registered"), Role::Stream);
-    let options = Options { limits: Limits { growth: 1, ..Limits::default() }, ..Options::default() };
+    let options = Options::default().with_limits(Limits { growth: 1, ..Limits::default() });
     let mut pipe = Pipe::new(side("anthropic"), side("openai-chat"), &options).unwrap();
     let mut out = vec![b' '; 3 << 20];
     let input = start("m") + &block(0) + &piece("hello");
@@ -108,7 +108,7 @@ fn what_was_begun_is_ended_and_nothing_else_is_begun_when_too_much_was_written()
     let side = |name, role| (Dialect::named(name).expect("registered"), role);
     let input = r#"{"type":"x","uuid":"u","parentUuid":null,"sessionId":"s"}"#.to_owned() + "\n";
     let input = input.repeat(20_000);
-    let options = Options { limits: Limits { growth: 4, ..Limits::default() }, ..Options::default() };
+    let options = Options::default().with_limits(Limits { growth: 4, ..Limits::default() });
     let mut pipe =
         Pipe::new(side("claude-code", Role::Log), side("universal", Role::Live), &options).unwrap();
     let mut out = Vec::new();

@@ -63,7 +63,7 @@ fn events_are_the_same_by_closure_by_iterator_and_by_any_piece() {
 fn a_log_becomes_a_record_as_in_the_pipe() {
     let record = Dialect::named("record").expect("registered");
     for (dialect, log) in logs().into_iter().filter(|(dialect, _)| dialect.name != "record") {
-        let options = Options { whole: true, ..Options::default() };
+        let options = Options::default().with_whole(true);
         let mut expected = Vec::new();
         let mut pipe = Pipe::new((dialect, Role::Log), (record, Role::Log), &options).expect(dialect.name);
         let report = pipe.finish_with(&log, &mut expected);

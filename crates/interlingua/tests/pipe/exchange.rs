@@ -196,8 +196,8 @@ fn a_stream_tells_what_was_used_to_who_asked_for_it() {
     let request = json!({"model": "m", "stream": true, "stream_options": {"include_usage": false},
         "messages": [{"role": "user", "content": "hi"}]});
     let chat = Dialect::named("openai-chat").unwrap();
-    let backend = Backend::named("vllm", "openai-chat");
-    let mut exchange = Exchange::new(chat, chat, &Options { backend, ..Options::default() });
+    let backend = Backend::named("vllm", "openai-chat").unwrap();
+    let mut exchange = Exchange::new(chat, chat, &Options::default().with_backend(backend));
     let (sent, _) = ask(&mut exchange, &request);
     assert_eq!(sent["stream_options"]["include_usage"], json!(true));
 }
@@ -274,7 +274,7 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
     // Unless another model is requested.
     let dialect = Dialect::named("anthropic").unwrap();
-    let options = Options { model: Some("claude-opus-4-5".to_owned()), ..Options::default() };
+    let options = Options::default().with_model("claude-opus-4-5".to_owned());
     let mut out = Vec::new();
     Exchange::new(dialect, dialect, &options).request(request.as_bytes(), &mut out).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["model"], "claude-opus-4-5");

@@ -238,7 +238,7 @@ fn what_a_parent_tells_of_its_subagent_is_counted_once() {
     let link = found[1].as_ref().expect("the child is linked");
     assert_eq!(link.call.as_deref(), Some("toolu_p01"));
     let told_responses: Vec<_> = kin[0].responses.clone().into_iter().collect();
-    let options = Options { told_responses, ..Options::default() };
+    let options = Options::default().with_told_responses(told_responses);
     let counted = convert("claude-code", "record", child.as_bytes(), &options);
     assert_eq!(tokens(&counted), 12, "only what the parent does not tell");
     assert!(tokens(&alone) > 12);

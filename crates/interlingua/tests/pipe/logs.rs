@@ -249,10 +249,8 @@ fn anything_comes_back_byte_for_byte_from_documents() {
             text[at] = 0xff;
         }
         for dialect in [thread!(0), thread!(1)] {
-            let options = Options {
-                limits: Limits { bytes: 20 + next(200), ..Limits::default() },
-                ..Options::default()
-            };
+            let options =
+                Options::default().with_limits(Limits { bytes: 20 + next(200), ..Limits::default() });
             let run = |options: &Options, chunk: usize| {
                 let to = (named("record"), Role::Log);
                 let mut pipe = Pipe::new((dialect, Role::Log), to, options).expect("a pair");

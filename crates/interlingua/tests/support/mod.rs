@@ -207,7 +207,7 @@ pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
 
 /// Converts the input as a whole, and traces the fate of each leaf.
 pub fn convert_traced(from: Way, to: Way, whole: &[u8]) -> Outcome {
-    convert_with(from, to, [whole], &Options { trace: true, ..Options::default() })
+    convert_with(from, to, [whole], &Options::default().with_trace(true))
 }
 
 /// Converts the input in the given chunks.

@@ -130,7 +130,7 @@ fn rerun(case: &Case, spec: &WriteSpec, change: Tampering, before: &[u8]) -> Opt
 }
 
 fn tampered(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Pipe, Arc<Mutex<Seen>>) {
-    let options = Options { trace: change.is_none(), ..Options::default() };
+    let options = Options::default().with_trace(change.is_none());
     let seen = Arc::new(Mutex::new(Seen::default()));
     let writer = Tamper {
         inner: (spec.make)(&options),

@@ -28,7 +28,7 @@ const WIRE: [&str; 6] = ["anthropic", "openai-chat", "openai-responses", "gemini
 /// An exchange that translates even between equal dialects, because a backend is named.
 fn exchange(client: &str, backend: &str) -> Exchange {
     let named = |name| Dialect::named(name).unwrap();
-    let options = Options { backend: Backend::of_dialect(backend), ..Options::default() };
+    let options = Options::default().with_backend(Backend::of_dialect(backend).unwrap());
     Exchange::new(named(client), named(backend), &options)
 }
 
@@ -164,7 +164,7 @@ fn rows() -> Vec<(&'static Backend, String, &'static Capabilities)> {
 
 fn sent(client: &str, backend: &'static Backend, request: &Value) -> (Value, Report) {
     let named = |name| Dialect::named(name).unwrap();
-    let options = Options { backend: Some(backend), ..Options::default() };
+    let options = Options::default().with_backend(backend);
     let mut out = Vec::new();
     let asked = Exchange::new(named(client), named(backend.dialect), &options)
         .request(request.to_string().as_bytes(), &mut out)

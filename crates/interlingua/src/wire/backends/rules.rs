@@ -1,11 +1,14 @@
 //! The rules of a backend by name: for printing, and for changes by a user.
 
-use super::{Backend, CacheMarkForm, Capabilities, ModelRow, SystemPlaces};
+use std::borrow::Cow;
+
+use super::{Backend, CacheMarkForm, Capabilities, ModelRow, RuleWord, RuleWords, SystemPlaces};
 use crate::model::Field;
 use crate::wire::Letters;
 
 /// The value of a rule.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RuleValue {
     /// A boolean.
     Flag(bool),
@@ -17,11 +20,23 @@ pub enum RuleValue {
     Words(Vec<String>),
 }
 
+impl std::fmt::Display for RuleValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RuleValue::Flag(flag) => flag.fmt(f),
+            RuleValue::Number(number) => number.fmt(f),
+            RuleValue::Word(word) => f.write_str(word),
+            RuleValue::Words(words) => f.write_str(&words.join(" ")),
+        }
+    }
+}
+
 /// A rule's name, and its value.
 pub type NamedRule = (String, RuleValue);
 
 /// An error while setting a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RuleError {
     /// No rule has this name.
     Unknown(String),
@@ -57,7 +72,7 @@ macro_rules! rules {
                 vec![$(($name, self.$($place).+.show())),*]
             }
 
-            /// Changes one rule. Its texts are leaked for the rest of the program: backends are read once.
+            /// Changes one rule.
             pub fn set(&mut self, rule: &str, value: &RuleValue) -> Result<(), RuleError> {
                 fn read<T: RuleType>(name: &'static str, value: &RuleValue, place: &mut T) -> Result<(), RuleError> {
                     *place = T::read(value).ok_or(RuleError::Wants(name, T::WANTS))?;
@@ -122,37 +137,35 @@ rules! {
 }
 
 impl Backend {
-    /// A backend with a new name and the capabilities of a base backend, changed for all models or for some. The
-    /// backend is leaked for the rest of the program.
+    /// A backend with a new name and the capabilities of a base backend, changed for all models or for some. Each of
+    /// `models` holds patterns and the rules of the models whose names match.
     pub fn derived(
         name: &str,
         about: &str,
         base: &Backend,
         changes: &[NamedRule],
         models: &[(Vec<String>, Vec<NamedRule>)],
-    ) -> Result<&'static Backend, RuleError> {
-        let with = |mut takes: Capabilities, rules: &[NamedRule]| {
+    ) -> Result<Backend, RuleError> {
+        let with = |takes: &Capabilities, rules: &[NamedRule]| {
+            let mut takes = takes.clone();
             rules.iter().try_for_each(|(rule, value)| takes.set(rule, value))?;
             Ok(takes)
         };
+        let takes = with(&base.takes, changes)?;
         let mut rows = Vec::new();
         for (names, own) in models {
-            let takes = with(with(base.takes, changes)?, own)?;
-            rows.push(ModelRow { names: leak(names), takes });
+            rows.push(ModelRow { names: owned(names), takes: with(&takes, own)? });
         }
-        for row in base.models {
-            rows.push(ModelRow { names: row.names, takes: with(row.takes, changes)? });
+        for row in base.models.iter() {
+            rows.push(ModelRow { names: row.names.clone(), takes: with(&row.takes, changes)? });
         }
-        let takes = with(base.takes, changes)?;
-        let (name, about) = (name.to_owned().leak(), about.to_owned().leak());
-        Ok(Box::leak(Box::new(Backend { name, dialect: base.dialect, about, takes, models: rows.leak() })))
+        let (name, about) = (Cow::Owned(name.to_owned()), Cow::Owned(about.to_owned()));
+        Ok(Backend { name, dialect: base.dialect, about, takes, models: Cow::Owned(rows) })
     }
 }
 
-/// The words, leaked for the rest of the program.
-fn leak(words: &[String]) -> &'static [&'static str] {
-    let words: Vec<&'static str> = words.iter().map(|word| &*word.clone().leak()).collect();
-    words.leak()
+fn owned(words: &[String]) -> RuleWords {
+    words.iter().map(|word| RuleWord::Owned(word.clone())).collect()
 }
 
 impl RuleType for bool {
@@ -231,43 +244,43 @@ impl RuleType for Option<u64> {
     }
 }
 
-impl RuleType for &'static str {
+impl RuleType for RuleWord {
     const WANTS: &'static str = "a word";
 
     fn show(&self) -> RuleValue {
-        RuleValue::Word((*self).to_owned())
+        RuleValue::Word(self.as_ref().to_owned())
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        if let RuleValue::Word(word) = value { Some(word.clone().leak()) } else { None }
+        if let RuleValue::Word(word) = value { Some(Cow::Owned(word.clone())) } else { None }
     }
 }
 
-impl RuleType for Option<&'static str> {
+impl RuleType for Option<RuleWord> {
     const WANTS: &'static str = "a word, or `none`";
 
     fn show(&self) -> RuleValue {
-        self.unwrap_or("none").show()
+        RuleValue::Word(self.as_deref().unwrap_or("none").to_owned())
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        <&'static str>::read(value).map(|word| Some(word).filter(|word| *word != "none"))
+        RuleWord::read(value).map(|word| Some(word).filter(|word| word != "none"))
     }
 }
 
-impl RuleType for &'static [&'static str] {
+impl RuleType for RuleWords {
     const WANTS: &'static str = "a list of words";
 
     fn show(&self) -> RuleValue {
-        RuleValue::Words(self.iter().map(|word| (*word).to_owned()).collect())
+        RuleValue::Words(self.iter().map(|word| word.as_ref().to_owned()).collect())
     }
 
     fn read(value: &RuleValue) -> Option<Self> {
-        if let RuleValue::Words(words) = value { Some(leak(words)) } else { None }
+        if let RuleValue::Words(words) = value { Some(owned(words)) } else { None }
     }
 }
 
-impl RuleType for &'static [Field] {
+impl RuleType for Cow<'static, [Field]> {
     const WANTS: &'static str = "a list of settings, such as `request/seed`";
 
     fn show(&self) -> RuleValue {
@@ -277,8 +290,7 @@ impl RuleType for &'static [Field] {
     fn read(value: &RuleValue) -> Option<Self> {
         let RuleValue::Words(words) = value else { return None };
         let field = |word: &String| Field::ALL.iter().copied().find(|field| field.word() == word);
-        let fields: Option<Vec<Field>> = words.iter().map(field).collect();
-        Some(fields?.leak())
+        words.iter().map(field).collect()
     }
 }
 
@@ -343,8 +355,8 @@ mod tests {
     #[test]
     fn every_rule_that_is_printed_can_be_set_and_says_the_same_again() {
         for backend in Backend::built_in() {
-            for takes in backend.models.iter().map(|row| row.takes).chain([backend.takes]) {
-                let mut other = Backend::built_in()[0].takes;
+            for takes in backend.models.iter().map(|row| &row.takes).chain([&backend.takes]) {
+                let mut other = Backend::built_in()[0].takes.clone();
                 for (name, value) in takes.rules() {
                     other.set(name, &value).expect(name);
                 }

@@ -6,7 +6,7 @@ mod support;
 mod write;
 
 use super::blocks;
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, FailureClass, Field, Service, Words, issuers};
@@ -14,10 +14,7 @@ use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire;
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{
-    NameRule,
-    builtin::{ANTHROPIC, ANTHROPIC_COUNT},
-};
+use crate::wire::backends::{NameRule, counting::ANTHROPIC_COUNT, table::ANTHROPIC};
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
@@ -73,7 +70,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::MessagesRequestReader)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&ANTHROPIC_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&ANTHROPIC_COUNT);
                     Box::new(RequestWriter::new(write::MessagesRequest::default(), &options))
                 },
                 support: support::request,

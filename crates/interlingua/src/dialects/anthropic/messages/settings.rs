@@ -232,7 +232,7 @@ fn write_thinking(
 
 /// Writes `output_config`: the effort and the response format.
 fn write_output(
-    effort: Option<&'static str>,
+    effort: Option<&str>,
     format: Option<&Format<'_>>,
     takes: &Capabilities,
     out: &mut WriterOutput<'_>,

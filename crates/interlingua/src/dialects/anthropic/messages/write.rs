@@ -12,7 +12,7 @@ use crate::tape::{Limits, TapeBuf};
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
-use crate::wire::backends::{Capabilities, SystemPlaces};
+use crate::wire::backends::{ModelCapabilities, SystemPlaces};
 use crate::wire::content::{HeldText, WireContent};
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
@@ -177,7 +177,7 @@ pub(super) struct MessagesRequest {
     system: WireContent,
     last: Speaker,
     /// The model's capabilities.
-    takes: Option<&'static Capabilities>,
+    takes: Option<ModelCapabilities>,
 }
 
 /// The API has no setting that requests any JSON object.
@@ -202,9 +202,9 @@ impl RequestForm for MessagesRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
         settings::write(request, takes, out);
-        self.takes = Some(takes);
+        self.takes = Some(takes.clone());
         if request.format == Some(Format::JsonObject) {
             out.ledger.note("any JSON object asked for by an instruction");
             self.system.text(ItemId(0), 0, &Str::escaped(JSON_INSTRUCTION), out);
@@ -283,7 +283,7 @@ impl RequestForm for MessagesRequest {
         if self.system.is_empty() {
             return;
         }
-        let places = self.takes.map(|takes| takes.system);
+        let places = self.takes.as_ref().map(|takes| takes.system);
         if !self.messages && places != Some(SystemPlaces::Nowhere) {
             self.system.write(out.json.key("system"));
             return self.open_messages(out);

@@ -10,16 +10,13 @@ mod settings;
 mod support;
 mod write;
 
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::model::{CallKind, Field, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{
-    NameRule,
-    google::{GEMINI_API, GEMINI_COUNT},
-};
+use crate::wire::backends::{NameRule, counting::GEMINI_COUNT, table::GEMINI};
 use crate::wire::content::TextForm;
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
@@ -76,7 +73,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::GenerateRequestReader)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&GEMINI_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&GEMINI_COUNT);
                     Box::new(RequestWriter::new(write::GenerateRequest::to_count(), &options))
                 },
                 support: support::request,
@@ -137,7 +134,7 @@ const TEXTS: TextForm = TextForm { head: r#"{"text":""#, blank: BlankText::Take 
 
 /// The profile of the API as a backend.
 static BACKEND: Profile = Profile {
-    vendor: &GEMINI_API,
+    vendor: &GEMINI,
     support: support::request,
     settings: settings::BESIDE,
     cache: &NO_CACHE,

@@ -13,7 +13,7 @@ use crate::pipe::WriterOutput;
 use crate::tape::TapeBuf;
 use crate::wire::answer::{AnswerForm, HeadPlace, ResponseHead, Stopped};
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
-use crate::wire::backends::{Capabilities, SystemPlaces};
+use crate::wire::backends::{ModelCapabilities, SharedBackend, SystemPlaces};
 use crate::wire::content::WireContent;
 use crate::wire::is_object;
 use crate::wire::profile::Profile;
@@ -23,7 +23,7 @@ use crate::wire::turns::Speaker;
 /// Writes a request: settings, then `systemInstruction`, then `contents`. Each user turn is one content with results
 /// first. A later system message becomes marked text at its position.
 pub(super) struct GenerateRequest {
-    takes: &'static Capabilities,
+    takes: ModelCapabilities,
     /// Whether `contents` is open; before that, system messages go to `systemInstruction`.
     contents: bool,
     system: WireContent,
@@ -54,7 +54,7 @@ impl GenerateRequest {
 impl Default for GenerateRequest {
     fn default() -> Self {
         Self {
-            takes: &BACKEND.vendor.takes,
+            takes: SharedBackend::from(BACKEND.vendor).default_capabilities(),
             contents: false,
             system: WireContent::new(TEXTS),
             assistant: PartList::default(),
@@ -76,8 +76,8 @@ impl RequestForm for GenerateRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
-        self.takes = takes;
+    fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
+        self.takes = takes.clone();
         if self.counts {
             out.json.object().key(TO_COUNT[0]);
         }
@@ -233,7 +233,7 @@ impl RequestForm for GenerateRequest {
     }
 
     fn end(&mut self, out: &mut WriterOutput<'_>) {
-        if let Some(state) = self.takes.call_state {
+        if let Some(state) = &self.takes.call_state {
             let (bytes, mut from) = (self.recent.bytes(), 0);
             if !bytes.is_empty() {
                 out.json.begin_raw();

@@ -15,7 +15,7 @@ use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire;
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::{NameRule, builtin::OPENAI_CHAT};
+use crate::wire::backends::{NameRule, table::OPENAI_CHAT};
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
 use crate::wire::profile::{ArgumentForm, BlankText, FreeText, Marks, OpaquePolicy, Profile, Refusals};

@@ -8,7 +8,7 @@ use crate::framing::Framing;
 use crate::model::{Field, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
-use crate::wire::backends::copilot::COPILOT;
+use crate::wire::backends::table::COPILOT;
 use crate::wire::listing::{ListWords, ModelListReader, ModelListWriter, says_of_models};
 use crate::wire::profile::{FreeText, OpaquePolicy, Profile, Refusals};
 

@@ -3,12 +3,13 @@
 mod support;
 
 use crate::dialects::openai::chat::{self, Flavour, StatePlace, ThinkingMember};
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::model::{CallKind, Field, Service};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
-use crate::wire::backends::builtin::{KIMI, KIMI_COUNT};
+use crate::wire::backends::counting::KIMI_COUNT;
+use crate::wire::backends::table::KIMI;
 use crate::wire::content::{TEXT_PART, TextForm};
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ListWords, ModelListReader, ModelListWriter, says_of_count,
@@ -61,7 +62,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| chat::read_request(&FLAVOUR)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&KIMI_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&KIMI_COUNT);
                     chat::write_request(&FLAVOUR, &options)
                 },
                 support: support::request,

@@ -8,15 +8,14 @@ mod write;
 use super::chat::{CACHE, ERRORS};
 use super::items;
 use crate::dialects::openai::chat;
-use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
 use crate::model::{Author, CallKind, Field, Opaque, OpaqueKind, Service, StopClass, Words, issuers};
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
 use crate::wire::answer::AnswerWriter;
-use crate::wire::backends::NameRule;
-use crate::wire::backends::builtin::{OPENAI_RESPONSES, OPENAI_RESPONSES_COUNT};
+use crate::wire::backends::{NameRule, counting::OPENAI_RESPONSES_COUNT, table::OPENAI_RESPONSES};
 use crate::wire::content::TextForm;
 use crate::wire::listing::{
     CountReader, CountWords, CountWriter, ModelListWriter, says_of_count, says_of_models,
@@ -75,7 +74,7 @@ pub static DIALECT: Dialect = Dialect {
             read: Some(|_| Box::new(read::request::ResponsesRequestReader)),
             write: Some(WriteSpec {
                 make: |options| {
-                    let options = Options { backend: Some(&OPENAI_RESPONSES_COUNT), ..options.clone() };
+                    let options = options.clone().with_backend(&OPENAI_RESPONSES_COUNT);
                     Box::new(RequestWriter::new(write::request::ResponsesRequest::new(&options), &options))
                 },
                 support: support::request,

@@ -7,7 +7,7 @@ use crate::ledger::Reason;
 use crate::model::{Args, Citation, Field, ItemId, Opaque, OpaqueKind};
 use crate::pipe::WriterOutput;
 use crate::wire::assistant::{AssistantForm, CallOpening, Growth, Opening};
-use crate::wire::backends::Capabilities;
+use crate::wire::backends::ModelCapabilities;
 use crate::wire::content::WireContent;
 use crate::wire::settings::PART_MARK;
 
@@ -15,7 +15,7 @@ use crate::wire::settings::PART_MARK;
 pub(super) struct ChatMessage {
     flavour: &'static Flavour,
     /// The server's capabilities, for a message of a request.
-    takes: Option<&'static Capabilities>,
+    takes: Option<ModelCapabilities>,
     content: WireContent,
     /// The open text part.
     text: Option<(ItemId, u32)>,
@@ -93,7 +93,7 @@ impl AssistantForm for ChatMessage {
                 self.tally.write_annotation(citation, false, &mut self.annotations.hold(), out);
             }
             Growth::Cache(mark) => {
-                let words = self.flavour.cache_words(self.takes);
+                let words = self.flavour.cache_words(self.takes.as_deref());
                 if let Some((item, part)) = self.text
                     && self.content.add_members(item, part, |json| words.write(mark, json))
                 {
@@ -147,8 +147,8 @@ impl ChatMessage {
     }
 
     /// Makes the message part of a request to a server with these capabilities.
-    pub(super) fn obey(&mut self, takes: &'static Capabilities) {
-        self.takes = Some(takes);
+    pub(super) fn obey(&mut self, takes: &ModelCapabilities) {
+        self.takes = Some(takes.clone());
     }
 
     const fn is_answer(&self) -> bool {
@@ -165,10 +165,10 @@ impl ChatMessage {
     }
 
     /// The name of the reasoning member, if the target has one.
-    fn reasoning_name(&self) -> Option<&'static str> {
-        match self.takes {
+    fn reasoning_name(&self) -> Option<&str> {
+        match &self.takes {
             None => Some(self.flavour.reasoning),
-            Some(takes) => takes.reasoning_names.first().copied(),
+            Some(takes) => takes.reasoning_names.first().map(AsRef::as_ref),
         }
     }
 
@@ -234,7 +234,8 @@ impl ChatMessage {
         if !self.refusal.is_empty() {
             json.key("refusal").literal(&self.refusal);
         }
-        let needs_reasoning = has_calls && self.takes.is_some_and(|takes| takes.reasoning_with_calls);
+        let needs_reasoning =
+            has_calls && self.takes.as_ref().is_some_and(|takes| takes.reasoning_with_calls);
         if let Some(name) = self.reasoning_name().filter(|_| !self.reasoning.is_empty() || needs_reasoning)
             && name != THINKING_PART
         {
@@ -259,7 +260,8 @@ impl ChatMessage {
         if mark.is_some() {
             self.flavour.write_message_mark(json);
         }
-        if let Some(name) = self.takes.and_then(|takes| takes.prefill_member).filter(|_| goes_on) {
+        let prefill = self.takes.as_ref().and_then(|takes| takes.prefill_member.as_deref());
+        if let Some(name) = prefill.filter(|_| goes_on) {
             json.key(name).bool(true);
         }
         json.end_object();

@@ -7,7 +7,7 @@ use crate::ledger::Reason;
 use crate::model::{Author, CacheMark, Field, ItemId, ItemKindTag, Media, MediaSource, Request};
 use crate::pipe::WriterOutput;
 use crate::wire::assistant::AssistantForm;
-use crate::wire::backends::{CacheMarkForm, Capabilities};
+use crate::wire::backends::{CacheMarkForm, Capabilities, ModelCapabilities};
 use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
 use crate::wire::profile::Profile;
@@ -29,7 +29,7 @@ pub(in super::super) struct ChatRequest {
     deferred: JsonBuffer,
     /// Whether results were written last and the server requires an assistant message after them.
     wants_assistant: bool,
-    takes: Option<&'static Capabilities>,
+    takes: Option<ModelCapabilities>,
 }
 
 impl ChatRequest {
@@ -63,12 +63,12 @@ impl RequestForm for ChatRequest {
     }
 
     fn cache(&self) -> &'static CacheWords {
-        self.flavour.cache_words(self.takes)
+        self.flavour.cache_words(self.takes.as_deref())
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
         self.assistant.obey(takes);
-        self.takes = Some(takes);
+        self.takes = Some(takes.clone());
         settings::write(request, self.flavour, takes, out);
     }
 
@@ -145,7 +145,7 @@ impl RequestForm for ChatRequest {
             self.flavour.write_message_mark(&mut out.json);
         }
         out.json.end_object();
-        self.wants_assistant = self.takes.is_some_and(|takes| !takes.user_after_results);
+        self.wants_assistant = self.takes.as_ref().is_some_and(|takes| !takes.user_after_results);
     }
 
     /// Writes the messages and media that waited for the results.

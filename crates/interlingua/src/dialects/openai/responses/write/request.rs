@@ -10,7 +10,7 @@ use crate::ledger::Reason;
 use crate::model::{Author, Field, Media, MediaSource, Request};
 use crate::pipe::WriterOutput;
 use crate::wire::assistant::AssistantForm;
-use crate::wire::backends::Capabilities;
+use crate::wire::backends::ModelCapabilities;
 use crate::wire::content::WireContent;
 use crate::wire::media::{usual_name, write_data_url};
 use crate::wire::profile::Profile;
@@ -45,7 +45,7 @@ impl RequestForm for ResponsesRequest {
         &BACKEND
     }
 
-    fn settings(&mut self, request: &Request<'_>, takes: &'static Capabilities, out: &mut WriterOutput<'_>) {
+    fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
         settings::write(request, self.asker, takes, out);
     }
 

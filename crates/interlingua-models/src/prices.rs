@@ -1,4 +1,4 @@
-//! Prices of models, from the built-in file [`BUILT_IN`] or the user's. A model without a row is estimated by its family, and the
+//! Prices of models, from the registry or a user's file. A model without a row is estimated by its family, and the
 //! estimate is marked; without a family its cost is unknown.
 //!
 //! Money is counted in whole picodollars, so that sums are exact: a token at one dollar per million costs a million.
@@ -9,22 +9,22 @@ use std::fmt;
 use interlingua::model::Usage;
 use toml::{Table, Value};
 
+use crate::Registry;
+
 /// Trillionths of a US dollar.
-pub(crate) type Picodollars = u128;
+pub type Picodollars = u128;
 
 /// One US dollar.
-pub(crate) const DOLLAR: Picodollars = 1_000_000_000_000;
-
-/// The built-in file of prices.
-pub const BUILT_IN: &str = include_str!("../prices.toml");
+pub const DOLLAR: Picodollars = 1_000_000_000_000;
 
 /// The prices of models.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Prices {
     /// The date of the prices.
-    pub(crate) date: String,
+    pub date: String,
     /// The source of the prices.
-    pub(crate) source: String,
+    pub source: String,
     /// Rows by the lower-case name of the model.
     models: HashMap<String, Vec<PriceTier>>,
     /// The model whose prices are used for a family, by the words of the family's name.
@@ -45,14 +45,16 @@ impl std::error::Error for PriceError {}
 
 /// The computed cost of one response.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ComputedCost<'p> {
-    pub(crate) cost: Picodollars,
+#[non_exhaustive]
+pub struct ComputedCost<'p> {
+    /// The cost.
+    pub cost: Picodollars,
     /// The model whose prices were used, if the response's own model has no row.
-    pub(crate) estimated_by: Option<&'p str>,
+    pub estimated_by: Option<&'p str>,
 }
 
 /// Prices for calls with more than `above` input tokens.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct PriceTier {
     above: u64,
     rates: Rates,
@@ -69,7 +71,12 @@ struct Rates {
 }
 
 impl Prices {
-    /// Loads the user's file, or the built-in file.
+    /// The prices of the registry.
+    pub fn built_in() -> Self {
+        Registry::built_in().prices.clone()
+    }
+
+    /// Parses a user's file: `date`, `source`, `[models]` and perhaps `[families]` (`docs/cli.md`).
     pub fn parse(text: &str) -> Result<Self, PriceError> {
         Self::read(text).map_err(PriceError)
     }
@@ -94,6 +101,20 @@ impl Prices {
         if let Some(name) = root.keys().next() {
             return Err(format!("`{name}` is not `date`, `source`, `models` or `families`"));
         }
+        Self::of_rows(date, source, rows, families)
+    }
+
+    /// The prices in the rows of models, with a stand-in for each family.
+    pub(crate) fn new(
+        date: String,
+        source: String,
+        rows: Table,
+        families: Table,
+    ) -> Result<Self, PriceError> {
+        Self::of_rows(date, source, rows, families).map_err(PriceError)
+    }
+
+    fn of_rows(date: String, source: String, rows: Table, families: Table) -> Result<Self, String> {
         let mut models = HashMap::new();
         for (name, row) in rows {
             let inside = |what| format!("model `{name}`: {what}");
@@ -122,7 +143,7 @@ impl Prices {
     }
 
     /// The cost of one response; `None` if a required price is unknown.
-    pub(crate) fn cost(&self, model: &str, usage: &Usage) -> Option<ComputedCost<'_>> {
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<ComputedCost<'_>> {
         if let Some(tiers) = self.tiers(model) {
             return Some(ComputedCost { cost: cost_of(tiers, usage)?, estimated_by: None });
         }
@@ -137,7 +158,7 @@ impl Prices {
     }
 
     /// The model whose prices are used for this model, if it has no row of its own.
-    pub(crate) fn stand_in_for(&self, model: &str) -> Option<&str> {
+    pub fn stand_in_for(&self, model: &str) -> Option<&str> {
         if self.tiers(model).is_some() { None } else { self.stand_in(model) }
     }
 
@@ -249,15 +270,15 @@ fn price(value: &Value) -> Option<u64> {
     (0.0..1e6).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
 }
 
-/// A cost as a log writes it.
-pub(crate) fn told(cost: &str) -> Option<Picodollars> {
+/// A cost in dollars as a log writes it: `0.25`, with or without quotes.
+pub fn cost_of_text(cost: &str) -> Option<Picodollars> {
     let dollars: f64 = cost.trim_matches('"').parse().ok()?;
     #[expect(clippy::cast_sign_loss, reason = "it is not negative")]
     (0.0..1e9).contains(&dollars).then(|| (dollars * 1e12).round() as Picodollars)
 }
 
-/// The cost with all its digits, for programs: `7.9956045`.
-pub(crate) fn exact(cost: Picodollars) -> String {
+/// The cost in dollars with all its digits, for programs: `7.9956045`.
+pub fn exact_dollars(cost: Picodollars) -> String {
     let text = format!("{}.{:012}", cost / DOLLAR, cost % DOLLAR);
     let text = text.trim_end_matches('0');
     text.strip_suffix('.').unwrap_or(text).to_owned()
@@ -268,12 +289,15 @@ mod tests {
     use super::*;
 
     fn cost(model: &str, usage: Usage) -> Option<String> {
-        let prices = Prices::parse(BUILT_IN).expect("the built-in file is sound");
-        prices.cost(model, &usage).filter(|cost| cost.estimated_by.is_none()).map(|cost| exact(cost.cost))
+        let prices = Prices::built_in();
+        prices
+            .cost(model, &usage)
+            .filter(|cost| cost.estimated_by.is_none())
+            .map(|cost| exact_dollars(cost.cost))
     }
 
     fn estimated_by(model: &str) -> Option<String> {
-        let prices = Prices::parse(BUILT_IN).expect("the built-in file is sound");
+        let prices = Prices::built_in();
         let usage = Usage { input: Some(1), ..Usage::default() };
         prices.cost(model, &usage).and_then(|cost| cost.estimated_by.map(str::to_owned))
     }
