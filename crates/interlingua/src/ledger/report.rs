@@ -56,6 +56,7 @@ impl Reason {
 
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Report {
     /// The framing of the input, which determines the names of places.
     pub framing: Framing,
@@ -98,6 +99,7 @@ pub struct Report {
 
 /// Counts of the content that was passed to the target and that the target supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct ContentCounts {
     /// Messages with text or media.
     pub messages: u64,
@@ -120,6 +122,7 @@ impl ContentCounts {
 
 /// One leaf, or a value claimed as a whole, with its fate.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Leaf {
     /// The number of the frame, from 1.
     pub frame: u64,
@@ -158,6 +161,7 @@ impl Report {
 
 /// One path in a report.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Row {
     /// The path, with `[]` for any index.
     pub path: String,

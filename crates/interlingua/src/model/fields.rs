@@ -14,6 +14,7 @@ macro_rules! fields {
         /// The name of a value in the model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
+        #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub enum Field {
             $($($(#[$about])* $name,)*)*
         }
@@ -573,6 +574,7 @@ impl Fields {
 
 /// The kind of item a part belongs to; it decides the part's field name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum ItemKindTag {
     /// A message.
     Message,
