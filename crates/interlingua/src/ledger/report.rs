@@ -39,7 +39,7 @@ impl Reason {
         Reason::Abandoned,
     ];
 
-    /// The word in reports.
+    /// The stable name in JSON reports and policies.
     pub const fn word(self) -> &'static str {
         match self {
             Reason::NoSlot => "no-slot",
@@ -50,6 +50,20 @@ impl Reason {
             Reason::Refused => "refused",
             Reason::Invalid => "invalid",
             Reason::Abandoned => "abandoned",
+        }
+    }
+
+    /// The reason as a phrase for people.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Reason::NoSlot => "the target has no field for it",
+            Reason::Narrowed => "the target holds less of it",
+            Reason::Merged => "several values became one",
+            Reason::Redundant => "the target has it in another form",
+            Reason::Foreign => "it belongs to another provider",
+            Reason::Refused => "the target refuses it",
+            Reason::Invalid => "the source is damaged there",
+            Reason::Abandoned => "the conversation went back and left it behind",
         }
     }
 }
