@@ -1,10 +1,11 @@
-//! The development tasks: `cargo xtask check`, `law`, `bless`, `bench`, `fuzz`, `nightly`, `docs`, `house`,
-//! `record-fixtures`, `new-dialect`, `mutants`, `try`.
+//! The development tasks: `cargo xtask check`, `law`, `bless`, `bench`, `instructions`, `fuzz`, `nightly`, `docs`,
+//! `house`, `record-fixtures`, `new-dialect`, `mutants`, `try`.
 //!
 //! Each task prints the commands it runs, so that they can be run by hand.
 
 mod docs;
 mod house;
+mod instructions;
 mod mutants;
 mod new_dialect;
 mod nightly;
@@ -27,6 +28,11 @@ const TASKS: &[Task] = &[
     ("law", "the laws, the books, the detection and the goldens of one dialect  NAME", law),
     ("bless", "write goldens and generated documents anew", bless),
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
+    (
+        "instructions",
+        "count instructions with callgrind and compare them  [--bless: write the figures]",
+        instructions::compare,
+    ),
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
     (
         "nightly",
