@@ -35,8 +35,9 @@ pub fn convert_body(from: Side, to: Side, bytes: &[u8], buffers: &mut Buffers) -
     let mut out = Vec::new();
     let mut pipe = pipe(from, to);
     pipe.use_buffers(std::mem::take(buffers));
-    black_box(pipe.finish_with(bytes, &mut out).leaves);
-    *buffers = pipe.into_buffers();
+    let report;
+    (report, *buffers) = pipe.finish_and_reuse(bytes, &mut out);
+    black_box(report.leaves);
     out
 }
 

@@ -1,13 +1,15 @@
-//! The development tasks: `cargo xtask check`, `bless`, `bench`, `fuzz`, `docs`, `house`, `record-fixtures`,
-//! `new-dialect`, `mutants`, `try`.
+//! The development tasks: `cargo xtask check`, `law`, `bless`, `bench`, `instructions`, `fuzz`, `nightly`, `docs`,
+//! `house`, `record-fixtures`, `new-dialect`, `mutants`, `try`.
 //!
 //! Each task prints the commands it runs, so that they can be run by hand.
 
 mod docs;
 mod house;
+mod instructions;
 mod models;
 mod mutants;
 mod new_dialect;
+mod nightly;
 mod record_fixtures;
 mod trial;
 
@@ -24,9 +26,20 @@ type Task = (&'static str, &'static str, fn(&[String]) -> TaskResult<()>);
 
 const TASKS: &[Task] = &[
     ("check", "everything that must hold before a commit", check),
+    ("law", "the laws, the books, the detection and the goldens of one dialect  NAME", law),
     ("bless", "write goldens and generated documents anew, and print the changes of goldens", bless),
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
+    (
+        "instructions",
+        "count instructions with callgrind and compare them  [--bless: write the figures]",
+        instructions::compare,
+    ),
     ("fuzz", "run each fuzz target  [SECONDS, default 10]", fuzz),
+    (
+        "nightly",
+        "the suites that take too long for CI  [--list] [--only NAME,…] [--traffic PATH]",
+        nightly::run_suites,
+    ),
     (
         "docs",
         "write the generated documents and the table of backends  [--check: only see that they are fresh]",
@@ -41,7 +54,7 @@ const TASKS: &[Task] = &[
     ),
     (
         "mutants",
-        "see which mistakes of meaning the tests catch  [--list] [--only NAME,…] [--tests NAME,…] [--every N]",
+        "see which mistakes of meaning the tests catch  [--list] [--only NAME,…] [--tests NAME,…] [--every N] [--from K]",
         mutants::run,
     ),
     ("try", "see what a dialect makes of real files  NAME FOLDER", trial::run),
@@ -76,6 +89,19 @@ fn check(_: &[String]) -> TaskResult<()> {
     cargo(["test", "--workspace"])?;
     run(command("cargo", ["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
     docs::run(&["--check".to_owned()])
+}
+
+/// The test programs that find a dialect through the registry, as source and as target.
+const LAW_TESTS: [&str; 3] = ["laws", "dialects", "golden"];
+
+fn law(arguments: &[String]) -> TaskResult<()> {
+    let [name] = arguments else { return Err("usage: cargo xtask law NAME".into()) };
+    if interlingua::dialects::Dialect::named(name).is_none() {
+        return Err(format!("no dialect is called `{name}`; `interlingua dialects` lists them").into());
+    }
+    let tests = LAW_TESTS.iter().flat_map(|test| ["--test", test]);
+    let mut test = command("cargo", ["test", "--package", "interlingua", "--no-fail-fast"]);
+    run(test.args(tests).env("INTERLINGUA_ONLY", name))
 }
 
 fn bless(_: &[String]) -> TaskResult<()> {

@@ -42,8 +42,10 @@ struct MutantSelection {
     only: Vec<String>,
     /// Only test binaries with these names.
     tests: Vec<String>,
-    /// Only every n-th mutant of the list, from the first.
+    /// Only every n-th mutant of the list.
     every: Option<usize>,
+    /// The number of mutants to skip at the beginning of the list.
+    from: usize,
     /// Only check that the text of each mutant is found.
     list: bool,
 }
@@ -57,6 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
             wanted.only.is_empty()
                 || wanted.only.iter().any(|text| mutant.name.contains(text) || mutant.file.contains(text))
         })
+        .skip(wanted.from)
         .step_by(wanted.every.unwrap_or(1))
         .collect();
     if chosen.is_empty() {
@@ -88,13 +91,14 @@ fn wanted(arguments: &[String]) -> TaskResult<MutantSelection> {
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--list" => wanted.list = true,
-            "--only" | "--tests" | "--every" => {
+            "--only" | "--tests" | "--every" | "--from" => {
                 let value = rest.next().ok_or_else(|| format!("`{argument}` needs a value"))?;
                 let names = value.split(',').map(str::to_owned);
                 match argument.as_str() {
                     "--only" => wanted.only.extend(names),
                     "--tests" => wanted.tests.extend(names),
-                    _ => wanted.every = Some(value.parse::<usize>()?.max(1)),
+                    "--every" => wanted.every = Some(value.parse::<usize>()?.max(1)),
+                    _ => wanted.from = value.parse()?,
                 }
             }
             other => return Err(format!("unknown argument `{other}`").into()),

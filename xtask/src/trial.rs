@@ -273,7 +273,7 @@ fn try_bytes(way: (&'static Dialect, Role), bytes: &[u8], options: &Options) -> 
     let compare = Compare { was: bytes, same: 0, is: Vec::new() };
     let mut through = Through { bytes: 0, back, compare };
     let there = Pipe::new(way, record, options)?.finish_with(bytes, &mut through);
-    let Through { bytes: record_bytes, mut back, mut compare } = through;
+    let Through { bytes: record_bytes, back, mut compare } = through;
     let back = back.finish(&mut compare);
     let watch = Watch::default();
     let items = Arc::clone(&watch.0);

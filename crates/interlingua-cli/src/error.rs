@@ -362,7 +362,7 @@ impl Explain for CommandError {
             CommandError::NoSession(..) => "give a log, a live stream of an agent or a record".to_owned(),
             CommandError::Order(..) => "`interlingua help translate` shows a work order".to_owned(),
             CommandError::Refused(refusal) if !refusal.elsewhere.is_empty() => {
-                format!("it is said by {}", refusal.elsewhere.join(", "))
+                format!("supported by {}", refusal.elsewhere.join(", "))
             }
             CommandError::Refused(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),

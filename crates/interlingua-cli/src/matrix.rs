@@ -7,7 +7,7 @@ use interlingua::json::Str;
 use interlingua::model::{Field, Group, Support};
 use interlingua::wire::backends::{Backend, Capabilities, SharedBackend};
 use interlingua_report::json::document;
-use interlingua_report::{render, why};
+use interlingua_report::render;
 
 use crate::backends;
 use crate::error::{CommandError, Exit};
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &Matrix) -> Result<Exit, CommandError> {
             }
             between(from, to, args.format)
         }
-        (Some(one), None) => whole(&[one]),
-        (None, _) => whole(&model_apis()),
+        (Some(one), None) => whole(&[one], args.format),
+        (None, _) => whole(&model_apis(), args.format),
     };
     if let (true, TableFormat::Text, Some(from), Some(to)) =
         (table.rows.is_empty(), args.format, args.from, args.to)
@@ -110,13 +110,21 @@ fn detail(support: Support, format: TableFormat) -> String {
         Support::No(reason) => match format {
             // JSON output holds the code of the reason, for programs to compare.
             TableFormat::Json => reason.word().to_owned(),
-            TableFormat::Text | TableFormat::Markdown => why(reason).to_owned(),
+            TableFormat::Text | TableFormat::Markdown => reason.phrase().to_owned(),
         },
     }
 }
 
+/// The name of a field. JSON output holds the name that policies use.
+const fn feature(field: Field, format: TableFormat) -> &'static str {
+    match format {
+        TableFormat::Json => field.word(),
+        TableFormat::Text | TableFormat::Markdown => field.label(),
+    }
+}
+
 /// Every field supported by any of the dialects, with the support of each dialect, in requests and responses.
-fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
+fn whole(dialects: &[&'static Dialect], format: TableFormat) -> MatrixTable {
     let head = ["feature", "in"].into_iter().chain(dialects.iter().map(|dialect| dialect.name));
     let mut rows = Vec::new();
     for role in [Role::Request, Role::Response, Role::Log, Role::Live, Role::Input] {
@@ -127,7 +135,12 @@ fn whole(dialects: &[&'static Dialect]) -> MatrixTable {
                 continue;
             }
             let cells = all.into_iter().map(|support| support.map_or("", word).to_owned());
-            rows.push([field.word().to_owned(), role.word().to_owned()].into_iter().chain(cells).collect());
+            rows.push(
+                [feature(field, format).to_owned(), role.word().to_owned()]
+                    .into_iter()
+                    .chain(cells)
+                    .collect(),
+            );
         }
     }
     MatrixTable { head: head.map(str::to_owned).collect(), rows }
@@ -144,7 +157,7 @@ fn between(from: &'static Dialect, to: &'static Dialect, format: TableFormat) ->
             let is_listed = from.name != to.name && role.is_session() || carried != Support::Exactly;
             if is_listed {
                 rows.push(vec![
-                    field.word().to_owned(),
+                    feature(field, format).to_owned(),
                     role.word().to_owned(),
                     word(carried).to_owned(),
                     detail(carried, format),

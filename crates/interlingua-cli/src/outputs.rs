@@ -358,6 +358,10 @@ impl Output for Sink {
             }
         }
     }
+
+    fn is_closed(&self) -> bool {
+        self.failed.is_some()
+    }
 }
 
 impl Sink {

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use interlingua::ledger::Reason;
 use interlingua_record::contract::{Finding, Outcome, Receipt, ReceiptChange};
-use interlingua_report::{safe, why};
+use interlingua_report::safe;
 
 /// How many losses of a receipt are listed.
 const MOST: usize = 20;
@@ -23,7 +24,7 @@ pub(crate) fn receipt(receipt: &Receipt) -> String {
     let mut text =
         format!("{colour}{}{colour:#}: {}\n", receipt.outcome.word(), safe::exact_line(&receipt.summary()));
     for row in receipt.losses().iter().take(MOST) {
-        let reason = row.reason.map_or("lost", why);
+        let reason = row.reason.map_or("lost", Reason::phrase);
         let _ = writeln!(text, "  lost {} ({reason})", safe::exact_line(&row.path));
     }
     text

@@ -223,7 +223,11 @@ fn the_matrix_of_two_logs_lists_what_is_carried_and_what_is_not() {
         }
     }
     let ran = dir.run("matrix claude-code codex");
-    assert!(ran.stdout().lines().any(|line| line.starts_with("result/is_error ") && line.contains(" none ")));
+    assert!(
+        ran.stdout()
+            .lines()
+            .any(|line| line.starts_with("error mark of a result ") && line.contains(" none "))
+    );
     assert_eq!(dir.run("matrix claude-code anthropic").code, Some(2));
 }
 

@@ -77,7 +77,7 @@ fn what_must_not_be_lost_is_refused_and_the_receipt_says_so() {
     let ran = dir.run("translate order.json --receipt receipt.json");
     assert_eq!((ran.stdout(), ran.code), ("", Some(3)));
     assert!(
-        ran.stderr.starts_with("error: CAPABILITY_UNSUPPORTED: openai-chat does not say `request/cache` (no-slot), at `/cache_control/type`\nhint: it is said by anthropic"),
+        ran.stderr.starts_with("error: CAPABILITY_UNSUPPORTED: `/cache_control/type`: cache marks on settings and tools (`request/cache`) would be lost in openai-chat, the target has no field for it\nhint: supported by anthropic"),
         "{}",
         ran.stderr
     );

@@ -164,7 +164,7 @@ fn what_is_required_is_asked_before_anything_is_sent() {
     let refusal = requires("request/cache", "lossy").translate(&[]).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "CAPABILITY_UNSUPPORTED: openai-chat says `request/cache` none, and lossy is required"
+        "CAPABILITY_UNSUPPORTED: cache marks on settings and tools (`request/cache`) has fidelity `none` in openai-chat, and `lossy` is required"
     );
 }
 

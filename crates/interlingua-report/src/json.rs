@@ -169,7 +169,7 @@ fn identity(identity: &Identified, json: &mut JsonWriter<'_>) {
 }
 
 fn counts(report: &Report, json: &mut JsonWriter<'_>) {
-    let ContentCounts { messages, reasoning, calls, results, failures } = report.content;
+    let ContentCounts { messages, reasoning, calls, results, failures, .. } = report.content;
     json.key("content").object().key("messages").u64(messages).key("reasoning").u64(reasoning);
     json.key("calls").u64(calls).key("results").u64(results).key("failures").u64(failures).end_object();
     for (name, count) in [
@@ -191,7 +191,7 @@ fn counts(report: &Report, json: &mut JsonWriter<'_>) {
 fn details(report: &Report, json: &mut JsonWriter<'_>) {
     for (name, rows) in [("lost_paths", &report.lost_paths), ("kept_paths", &report.kept_paths)] {
         json.key(name).array();
-        for Row { path, reason, field, count, bytes, first } in rows {
+        for Row { path, reason, field, count, bytes, first, .. } in rows {
             // A path holds member names as the source wrote them, including escapes.
             json.object().key("path").str(&Str::plain(path));
             if let Some(reason) = reason {
@@ -218,7 +218,7 @@ fn details(report: &Report, json: &mut JsonWriter<'_>) {
 }
 
 fn problem(problem: &Problem, framing: Framing, json: &mut JsonWriter<'_>) {
-    let Problem { code, place, detail, window } = problem;
+    let Problem { code, place, detail, window, .. } = problem;
     json.object().key("code").literal(code.name()).key("severity").literal(code.severity().word());
     json.key("message").str(&Str::plain(code.message()));
     json.key("frame").u64(place.frame.number);
@@ -231,7 +231,7 @@ fn problem(problem: &Problem, framing: Framing, json: &mut JsonWriter<'_>) {
         json.key("detail").str(&Str::plain(detail));
     }
     if !window.is_empty() {
-        let Window { before, after } = window;
+        let Window { before, after, .. } = window;
         json.key("window").object();
         json.key("before").str(&Str::plain(before)).key("after").str(&Str::plain(after)).end_object();
     }

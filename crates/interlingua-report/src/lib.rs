@@ -43,7 +43,6 @@ use std::io;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::ledger::Report;
 
-pub use losses::why;
 pub use outcome::{Checked, Converted, Identified, IdentifiedBy};
 pub use summary::{ForbiddenLoss, Summary};
 

@@ -307,21 +307,7 @@ fn phrase(field: Field, count: u64) -> String {
         Field::ErrorRequestId => of("request id", "error"),
         Field::ErrorRetryAfter => of("waiting time", "error"),
         Field::NoticeText => of("text", "notice"),
-        other => format!("{} ({})", other.word(), number(count)),
-    }
-}
-
-/// A reason as a phrase for people; JSON reports hold its code.
-pub const fn why(reason: Reason) -> &'static str {
-    match reason {
-        Reason::NoSlot => "the target has no field for it",
-        Reason::Narrowed => "the target holds less of it",
-        Reason::Merged => "several values became one",
-        Reason::Redundant => "the target has it in another form",
-        Reason::Foreign => "it belongs to another provider",
-        Reason::Refused => "the target refuses it",
-        Reason::Invalid => "the source is damaged there",
-        Reason::Abandoned => "the conversation went back and left it behind",
+        other => format!("{} ({})", other.label(), number(count)),
     }
 }
 
@@ -418,7 +404,7 @@ impl<'r> PathGroup<'r> {
 
     /// The reasons and the first place.
     fn about(&self) -> String {
-        let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(why(row.reason?))).collect();
+        let mut reasons: Vec<&str> = self.rows.iter().filter_map(|row| Some(row.reason?.phrase())).collect();
         reasons.sort_unstable();
         reasons.dedup();
         let most = self.rows.iter().rev().max_by_key(|row| row.count).unwrap_or(&self.rows[0]);

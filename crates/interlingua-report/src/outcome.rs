@@ -68,10 +68,8 @@ impl Converted {
     /// Whether the target is about a conversation, and the output holds neither an item of one nor a kept value of the
     /// source.
     pub fn has_no_content(&self) -> bool {
-        let is_about_one = match self.to.1 {
-            Role::Request | Role::Response | Role::Stream | Role::Live | Role::Log => true,
-            Role::Count | Role::Counted | Role::Models | Role::Input => false,
-        };
+        let is_about_one =
+            matches!(self.to.1, Role::Request | Role::Response | Role::Stream | Role::Live | Role::Log);
         is_about_one && !self.is_copy && self.report.content.is_empty() && self.report.kept == 0
     }
 }

@@ -115,7 +115,7 @@ fn role_of((dialect, role): (&Dialect, Role)) -> String {
 
 /// The content of the output in numbers.
 fn told(content: &ContentCounts) -> String {
-    let ContentCounts { messages, reasoning, calls, results, failures } = *content;
+    let ContentCounts { messages, reasoning, calls, results, failures, .. } = *content;
     let sorts = [
         (messages, "message"),
         (reasoning, "thought"),
@@ -233,7 +233,7 @@ fn problems(text: &mut String, title: &str, report: &Report, weight: Weight) {
 }
 
 fn problem(text: &mut String, problem: &Problem, framing: Framing, weight: Weight) {
-    let Problem { code, place, detail, window } = problem;
+    let Problem { code, place, detail, window, .. } = problem;
     let severity = code.severity();
     let style = if severity == Severity::Error { RED } else { YELLOW };
     let word = match weight {

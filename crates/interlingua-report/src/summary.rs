@@ -211,7 +211,7 @@ fn add_counts(sum: &mut Report, report: &Report) {
     sum.damaged += report.damaged;
     sum.verbatim += report.verbatim;
     sum.agents += report.agents;
-    let ContentCounts { messages, reasoning, calls, results, failures } = report.content;
+    let ContentCounts { messages, reasoning, calls, results, failures, .. } = report.content;
     sum.content.messages += messages;
     sum.content.reasoning += reasoning;
     sum.content.calls += calls;

@@ -106,8 +106,7 @@ impl InputPlace {
         if let InputPlace::Stored(_) = self {
             // A stored session is always OpenCode's.
             let dialect = &opencode::DIALECT;
-            opened.candidates.guesses =
-                vec![Guess { dialect, role: Role::Log, score: 10, documents: 1, surest: 10 }];
+            opened.candidates.guesses = vec![Guess::known(dialect, Role::Log)];
         }
         Ok(opened)
     }

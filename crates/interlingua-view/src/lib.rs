@@ -76,7 +76,7 @@ impl StoryReader {
     }
 
     /// The story, after the last byte; `None` if no frame of the input could be read.
-    pub fn finish(mut self) -> Option<Story> {
+    pub fn finish(self) -> Option<Story> {
         let report = self.pipe.finish(&mut Vec::new());
         if report.read == 0 {
             return None;

@@ -9,6 +9,7 @@ use crate::tape::Fault;
 
 /// A place in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Place {
     /// The frame.
     pub frame: FramePlace,
@@ -34,6 +35,7 @@ impl Place {
 
 /// A problem of the input. The run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Problem {
     /// The kind of problem.
     pub code: Code,
@@ -54,6 +56,7 @@ impl Problem {
 
 /// A few dozen characters of the input around a place, made printable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Window {
     /// The text before the place.
     pub before: String,
@@ -108,6 +111,7 @@ impl Severity {
 /// Failure codes of calls, for clients and receipts. The codes never change; a message beside the code describes the
 /// exact failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum StableCode {
     /// The request or its configuration is invalid.
     ConfigInvalid,

@@ -33,6 +33,7 @@ use crate::pipe::{Pipe, Writer, WriterOutput};
 
 /// A conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Transcript {
     /// The facts of the session; the last value of each.
     pub session: Session<'static>,
@@ -60,6 +61,7 @@ pub struct Transcript {
 
 /// An item with its content.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Item {
     /// The item's kind.
     pub kind: ItemKind<'static>,
@@ -87,6 +89,7 @@ pub struct Item {
 
 /// A part or an inner item.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Content {
     /// A part, with its number.
     Part(u32, Part<'static>),

@@ -19,6 +19,7 @@ pub const HEAD: usize = 256 << 10;
 
 /// A document at the beginning of an input, for scoring by dialects.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Head<'h> {
     /// The document.
     pub doc: Val<'h>,
@@ -28,6 +29,7 @@ pub struct Head<'h> {
 
 /// A candidate for the input.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Guess {
     /// The dialect.
     pub dialect: &'static Dialect,
@@ -41,8 +43,16 @@ pub struct Guess {
     pub surest: u32,
 }
 
+impl Guess {
+    /// A candidate whose dialect and role are known from the input's location.
+    pub const fn known(dialect: &'static Dialect, role: Role) -> Self {
+        Self { dialect, role, score: 10, documents: 1, surest: 10 }
+    }
+}
+
 /// All candidates for an input, best first, and further findings.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Candidates {
     /// The candidates, best first.
     pub guesses: Vec<Guess>,

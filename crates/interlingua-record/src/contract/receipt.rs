@@ -218,7 +218,7 @@ impl Receipt {
             }
         }
         json.key("losses").array();
-        for Row { path, reason, field, count, bytes, first: _ } in losses {
+        for Row { path, reason, field, count, bytes, .. } in losses {
             json.object()
                 .key("path")
                 .plain(path)
@@ -297,14 +297,9 @@ fn route(order: &WorkOrder, backend: Option<&str>, model: Option<String>) -> Rou
 const fn outcome_of(stop: Option<StopClass>) -> Outcome {
     match stop {
         Some(StopClass::End | StopClass::Sequence | StopClass::ToolUse) => Outcome::Complete,
-        Some(
-            StopClass::MaxTokens
-            | StopClass::ContextFull
-            | StopClass::Paused
-            | StopClass::Cancelled
-            | StopClass::Other,
-        ) => Outcome::Partial,
         Some(StopClass::Refusal | StopClass::Filter | StopClass::Error) | None => Outcome::Failed,
+        // A class that this crate does not know is no success.
+        Some(_) => Outcome::Partial,
     }
 }
 

@@ -46,11 +46,11 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.word(), self.what)?;
+        write!(f, "{}: ", self.code.word())?;
         if let Some(path) = &self.path {
-            write!(f, ", at `{path}`")?;
+            write!(f, "`{path}`: ")?;
         }
-        Ok(())
+        f.write_str(&self.what)
     }
 }
 
@@ -59,13 +59,11 @@ impl std::error::Error for Refusal {}
 impl Refusal {
     /// The refusal for a loss that the policy forbids.
     pub fn of_loss(row: &Row, target: &str, report: Report) -> Self {
-        let feature = row
-            .field
-            .map_or("what the model has no name for".to_owned(), |field| format!("`{}`", field.word()));
-        let reason = row.reason.map_or("lost", |reason| reason.word());
+        let feature = row.field.map_or("a value without a field in the model".to_owned(), named);
+        let reason = row.reason.map_or("it is lost", |reason| reason.phrase());
         Self {
             code: StableCode::CapabilityUnsupported,
-            what: format!("{target} does not say {feature} ({reason})"),
+            what: format!("{feature} would be lost in {target}, {reason}"),
             feature: row.field,
             path: Some(row.path.clone()),
             elsewhere: row.field.map(elsewhere).unwrap_or_default(),
@@ -76,6 +74,11 @@ impl Refusal {
     fn other(code: StableCode, what: String, report: Report) -> Box<Self> {
         Box::new(Self { code, what, feature: None, path: None, elsewhere: Vec::new(), report })
     }
+}
+
+/// A field by its name for people and its name in orders.
+fn named(field: Field) -> String {
+    format!("{} (`{}`)", field.label(), field.word())
 }
 
 /// The dialects that support a field in a request, with backends and models where only some of them do.
@@ -159,10 +162,10 @@ impl WorkOrder {
                 return Err(Box::new(Refusal {
                     code: StableCode::CapabilityUnsupported,
                     what: format!(
-                        "{} says `{}` {}, and {} is required",
-                        self.backend.name,
-                        requirement.feature.word(),
+                        "{} has fidelity `{}` in {}, and `{}` is required",
+                        named(requirement.feature),
                         has.word(),
+                        self.backend.name,
                         requirement.minimum.word()
                     ),
                     feature: Some(requirement.feature),

@@ -63,7 +63,7 @@ impl SessionCounter {
     }
 
     /// The statistics, after the last byte; `None` if no frame of the input could be read.
-    pub fn finish(mut self) -> Option<CountedInput> {
+    pub fn finish(self) -> Option<CountedInput> {
         let report = self.pipe.finish(&mut Vec::new());
         // A pipe that is finished has finished its writer.
         let statistics = self.counted.try_recv().ok().filter(|_| report.read > 0)?;

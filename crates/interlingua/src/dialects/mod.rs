@@ -55,6 +55,7 @@ pub fn that_support(field: Field, role: Role) -> impl Iterator<Item = &'static D
 
 /// One format of agent logs, agent output or model API traffic.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Dialect {
     /// The name on the command line and in records.
     pub name: &'static str,
@@ -140,6 +141,7 @@ pub type MakeReader = fn(&Options) -> Box<dyn Reader>;
 
 /// How a role of a dialect is written.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct WriteSpec {
     /// Makes a writer for a new output.
     pub make: fn(&Options) -> Box<dyn Writer>,
@@ -149,6 +151,7 @@ pub struct WriteSpec {
 
 /// One role of a dialect.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct RoleSpec {
     /// The role.
     pub role: Role,
@@ -162,6 +165,7 @@ pub struct RoleSpec {
 
 /// How the items of a session follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Lineage {
     /// In file order. A parent, where present, has another meaning, such as the prompt that an item answers.
     #[default]
@@ -179,6 +183,7 @@ pub enum Lineage {
 
 /// Where a dialect is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Plane {
     /// Between clients and model APIs.
     Wire,
@@ -204,6 +209,7 @@ impl Plane {
 
 /// The use of a byte stream in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Role {
     /// A call to a model API.
     Request,

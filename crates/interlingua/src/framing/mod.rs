@@ -21,6 +21,7 @@ use mark::ByteOrderMark;
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Frame<'f> {
     /// The bytes of the frame.
     pub bytes: &'f [u8],
@@ -73,6 +74,7 @@ impl<'f> Frame<'f> {
 
 /// The part of the source that a frame represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum FrameKind<'f> {
     /// A line.
     Line,
@@ -106,6 +108,7 @@ pub enum FrameKind<'f> {
 
 /// The part of the source that a piece belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum PieceOf {
     /// None: the piece precedes all frames.
     Nothing,
@@ -123,6 +126,7 @@ pub enum PieceOf {
 
 /// The place of a frame in its source, for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct FramePlace {
     /// The number of the frame, from 1; 0 means the whole input.
     pub number: u64,
@@ -132,6 +136,7 @@ pub struct FramePlace {
 
 /// The part of the source that a frame represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum FramePart {
     /// The whole source.
     #[default]

@@ -6,6 +6,7 @@ use crate::json::Output;
 use crate::tape::{Kind, Tape, Val};
 
 /// Converts a record to the `children` of a call.
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct NestedSession<'p> {
     /// The kinship of the parent session.
     parent: &'p Kinship,

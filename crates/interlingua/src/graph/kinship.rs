@@ -12,6 +12,7 @@ use crate::tape::{Tape, Val};
 
 /// The relations of a record to other records. Names are spelled as in the record, escapes included.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Kinship {
     /// The session's id.
     pub session: Option<String>,
@@ -39,6 +40,7 @@ pub struct Kinship {
 
 /// The size of a record.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct RecordSize {
     /// The size in bytes.
     pub bytes: u64,

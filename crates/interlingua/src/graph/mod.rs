@@ -29,6 +29,7 @@ pub const JOINED: &str = "session-joined";
 
 /// The relation of a session to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Relation {
     /// A call in the parent started the session.
     Subagent,
@@ -48,6 +49,7 @@ impl Relation {
 
 /// The link of a session to its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Link {
     /// The number of the parent session.
     pub parent: usize,

@@ -1,6 +1,7 @@
 //! Writing JSON: commas are inserted automatically, escaped text is copied, large slices are passed on directly.
 
 use std::borrow::Cow;
+use std::io;
 
 use super::one_line::{append_one_line, find_break};
 use crate::json::{Raw, Str, base64, escape_pieces};
@@ -14,6 +15,58 @@ pub trait Output {
     /// The memory to write into, if the output is only a buffer.
     fn memory(&mut self) -> Option<&mut Vec<u8>> {
         None
+    }
+
+    /// Whether the output accepts no more bytes, for instance after an error. The pipe then ignores further input.
+    fn is_closed(&self) -> bool {
+        false
+    }
+}
+
+/// An output to any [`io::Write`]. The first error closes the output.
+///
+/// ```
+/// use interlingua::json::IoOutput;
+/// use interlingua::pipe::Pipe;
+///
+/// let (from, to): (&_, &_) = ("claude-code".parse()?, "record".parse()?);
+/// let role = interlingua::dialects::Role::Log;
+/// let mut out = IoOutput::new(std::io::sink());
+/// let pipe = Pipe::new((from, role), (to, role), &Default::default())?;
+/// let report = pipe.finish_with(br#"{"type":"user","message":{"role":"user","content":"hi"}}"#, &mut out);
+/// out.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct IoOutput<W> {
+    inner: W,
+    error: Option<io::Error>,
+}
+
+impl<W: io::Write> IoOutput<W> {
+    /// An output to `inner`, without a buffer of its own: the pipe passes on up to 64 KiB at a time.
+    pub const fn new(inner: W) -> Self {
+        Self { inner, error: None }
+    }
+
+    /// Flushes the inner writer and returns it, or returns the first error.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.error {
+            Some(error) => Err(error),
+            None => self.inner.flush().map(|()| self.inner),
+        }
+    }
+}
+
+impl<W: io::Write> Output for IoOutput<W> {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.inner.write_all(bytes).err();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.error.is_some()
     }
 }
 

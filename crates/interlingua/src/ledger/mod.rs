@@ -280,6 +280,7 @@ impl Ledger {
 
 /// Unclaimed input. A writer keeps or loses it; without either, it counts as lost.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Leftover<'t> {
     /// The dialect of the leftover.
     pub owner: &'t str,
@@ -291,6 +292,7 @@ pub struct Leftover<'t> {
 
 /// The content of a leftover.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum LeftoverBody<'t> {
     /// The frame just read; its reader's claims are marked in the tape.
     Frame(&'t Tape<'t>),

@@ -5,6 +5,7 @@ use crate::model::{Field, Group};
 
 /// The action for a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum LossRule {
     /// No action.
     Allow,
@@ -60,6 +61,7 @@ pub struct LossPolicy {
 
 /// An error in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum PolicyError {
     /// No loss has this name.
     UnknownCode(String),

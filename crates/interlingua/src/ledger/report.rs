@@ -39,7 +39,7 @@ impl Reason {
         Reason::Abandoned,
     ];
 
-    /// The word in reports.
+    /// The stable name in JSON reports and policies.
     pub const fn word(self) -> &'static str {
         match self {
             Reason::NoSlot => "no-slot",
@@ -52,10 +52,25 @@ impl Reason {
             Reason::Abandoned => "abandoned",
         }
     }
+
+    /// The reason as a phrase for people.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Reason::NoSlot => "the target has no field for it",
+            Reason::Narrowed => "the target holds less of it",
+            Reason::Merged => "several values became one",
+            Reason::Redundant => "the target has it in another form",
+            Reason::Foreign => "it belongs to another provider",
+            Reason::Refused => "the target refuses it",
+            Reason::Invalid => "the source is damaged there",
+            Reason::Abandoned => "the conversation went back and left it behind",
+        }
+    }
 }
 
 /// The counts of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Report {
     /// The framing of the input, which determines the names of places.
     pub framing: Framing,
@@ -98,6 +113,7 @@ pub struct Report {
 
 /// Counts of the content that was passed to the target and that the target supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct ContentCounts {
     /// Messages with text or media.
     pub messages: u64,
@@ -120,6 +136,7 @@ impl ContentCounts {
 
 /// One leaf, or a value claimed as a whole, with its fate.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Leaf {
     /// The number of the frame, from 1.
     pub frame: u64,
@@ -158,6 +175,7 @@ impl Report {
 
 /// One path in a report.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Row {
     /// The path, with `[]` for any index.
     pub path: String,

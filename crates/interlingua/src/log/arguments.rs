@@ -11,6 +11,7 @@ use crate::wire::is_object;
 
 /// The native values of a call's block.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct CallValues<'g> {
     /// The call's id.
     pub id: Option<Str<'g>>,

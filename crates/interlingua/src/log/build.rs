@@ -83,6 +83,7 @@ impl std::fmt::Debug for LogBuilder<'_, '_> {
 
 /// The session fields in the head of a file.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct SessionHead {
     /// The session's id.
     pub id: Raw<'static>,
@@ -94,6 +95,7 @@ pub struct SessionHead {
 
 /// The id, parent and time of a frame.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct FrameHead {
     /// The frame's id.
     pub id: Str<'static>,

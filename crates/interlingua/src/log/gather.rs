@@ -190,6 +190,7 @@ pub struct FrameNumber(usize);
 
 /// The content of an item, in order.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum GatheredContent<'g> {
     /// A part.
     Part(&'g Part<'static>),

@@ -11,6 +11,7 @@ use crate::model::Part;
 
 /// The session ids a program accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum SessionIds {
     /// The log has no session id.
     Nowhere,

@@ -7,6 +7,7 @@ use crate::pipe::WriterOutput;
 
 /// The media a frame can hold.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct MediaRules {
     /// The media types, or their prefixes. Only a document (`application/pdf`) has a name and keeps its type when
     /// referred to by URL: all other media are images.

@@ -112,7 +112,7 @@ impl OutlineReader {
     }
 
     /// Ends the source and returns its outline.
-    pub fn finish(mut self) -> Outline {
+    pub fn finish(self) -> Outline {
         self.pipe.finish(&mut Vec::new());
         std::mem::take(&mut *self.outline.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -7,6 +7,7 @@ use crate::tape::Kind;
 
 /// A value in the dialect's own form.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum NativeValue<'g> {
     /// A string.
     Text(Str<'g>),
@@ -29,6 +30,7 @@ pub enum NativeValue<'g> {
 /// An element of a list. A kept list may have elements the reader did not claim, so elements are matched by class: the
 /// second element of a class fills the second element of that class with a hole.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct NativeElement<'g> {
     /// The class that [`super::LogForm::class_of`] returns for elements of kept lists.
     pub class: usize,

@@ -85,6 +85,7 @@ pub trait LogForm: Send {
 /// empty, and take the others from [`LogRules::NOTHING`].
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own that holds or does not")]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct LogRules {
     /// The dialect's name.
     pub dialect: &'static str,

@@ -38,6 +38,7 @@ impl<'t> Neutral<'t> for ItemId {
 
 /// The start of an item: its kind and its origin.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct ItemHead<'a> {
     /// Our number.
     pub id: ItemId,
@@ -219,6 +220,7 @@ impl EachField for ItemHead<'_> {
 
 /// The expected shape of an item's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Shape {
     /// At most one part, as far as the reader can see.
     #[default]

@@ -14,6 +14,7 @@ macro_rules! said {
         }
     )*) => {$(
         $(#[$about])*
+        #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub struct $name<$life> {
             $($(#[$member_about])* pub $member: $type,)*
         }
@@ -122,6 +123,7 @@ macro_rules! said_enum {
         }
     )*) => {$(
         $(#[$about])*
+        #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub enum $name<$life> {
             $($(#[$variant_about])* $variant $(($type))?,)*
         }
@@ -159,6 +161,7 @@ macro_rules! words {
     )*) => {$(
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub enum $name {
             $($(#[$variant_about])* $variant,)*
         }

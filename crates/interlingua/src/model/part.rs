@@ -8,6 +8,7 @@ use crate::tape::{Kind, Val};
 
 /// A piece of an item. Deltas with the same part number are joined.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Delta<'a> {
     /// The item that grows.
     pub item: ItemId,
@@ -126,6 +127,7 @@ impl Part<'_> {
 
 /// A picture, document, sound or film.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Media<'a> {
     /// The media type, for example `image/png`, if present.
     pub media_type: Option<Str<'a>>,
@@ -202,6 +204,7 @@ said! {
 
 /// A request to the provider to cache everything up to this point.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct CacheMark<'a> {
     /// The type of cache mark, in the dialect's own word.
     pub kind: Str<'a>,
@@ -213,6 +216,7 @@ owned!(CacheMark { kind, lifetime });
 
 /// State only its issuer can read. It may belong to any item: providers sign reasoning, calls or texts.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Opaque<'a> {
     /// The purpose of the state.
     pub kind: OpaqueKind,

@@ -230,6 +230,7 @@ by_name! {
 
 /// A reference to a setting, for writing.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum SettingRef<'s, 'a> {
     /// A word or a name.
     Text(&'s Option<Str<'a>>),
@@ -245,6 +246,7 @@ pub enum SettingRef<'s, 'a> {
 
 /// A mutable reference to a setting, for reading.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum SettingMut<'s, 'a> {
     /// A word or a name.
     Text(&'s mut Option<Str<'a>>),

@@ -12,6 +12,7 @@ pub trait ResponseUsages {
 /// Turns cumulative usage per response into the increase of each report, so that all increases add up to the session's
 /// total; and back.
 #[derive(Debug, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Tally<R> {
     /// The usage of the responses so far.
     pub responses: R,

@@ -64,6 +64,7 @@ pub struct Exchange {
 
 /// The facts of a request that its sender needs.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct RequestSummary {
     /// Whether the answer should be a stream.
     pub stream: bool,
@@ -82,6 +83,7 @@ impl RequestSummary {
 
 /// The failure of a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct CallFailure {
     /// The class of the failure.
     pub class: FailureClass,
@@ -109,6 +111,7 @@ impl CallFailure {
 
 /// Facts of an error response outside its body.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct FailedResponse {
     /// The HTTP status.
     pub status: u16,
@@ -116,8 +119,16 @@ pub struct FailedResponse {
     pub retry_after: Option<u64>,
 }
 
+impl FailedResponse {
+    /// An error response with a status, and with the delay of its headers in milliseconds.
+    pub const fn new(status: u16, retry_after: Option<u64>) -> Self {
+        Self { status, retry_after }
+    }
+}
+
 /// The outcome of a model call.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct CallOutcome {
     /// The failure, if any.
     pub failure: Option<CallFailure>,
@@ -142,7 +153,7 @@ impl Exchange {
         }
     }
 
-    /// Uses the buffers of an earlier conversion; [`AnswerPipe::into_buffers`] returns them again.
+    /// Uses the buffers of an earlier conversion; [`AnswerPipe::finish_and_reuse`] returns them again.
     pub fn use_buffers(&mut self, buffers: Buffers) {
         self.buffers = buffers;
     }
@@ -166,13 +177,13 @@ impl Exchange {
             Pipe::with_writer_and_support(from, (Box::new(student), *support), &options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        let report = if copies {
+        let report;
+        (report, self.buffers) = if copies {
             out.write(body);
-            pipe.finish_with(body, &mut Vec::new())
+            pipe.finish_and_reuse(body, &mut Vec::new())
         } else {
-            pipe.finish_with(body, out)
+            pipe.finish_and_reuse(body, out)
         };
-        self.buffers = pipe.into_buffers();
         let state = self.state.look();
         Ok(RequestSummary {
             stream: state.stream,
@@ -293,25 +304,27 @@ impl AnswerPipe {
         self.pipe.push(bytes, out);
     }
 
-    /// Ends the answer. Call once.
-    pub fn finish(&mut self, out: &mut dyn Output) -> CallOutcome {
+    /// Ends the answer.
+    pub fn finish(self, out: &mut dyn Output) -> CallOutcome {
         self.finish_with(&[], out)
     }
 
-    /// Takes the last bytes, possibly all of them, and ends the answer. Call once.
-    pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
-        let report = if self.copies {
-            out.write(last);
-            self.pipe.finish_with(last, &mut Vec::new())
-        } else {
-            self.pipe.finish_with(last, out)
-        };
-        CallOutcome { report, ..self.outcome.look().clone() }
+    /// Takes the last bytes, possibly all of them, and ends the answer.
+    pub fn finish_with(self, last: &[u8], out: &mut dyn Output) -> CallOutcome {
+        self.finish_and_reuse(last, out).0
     }
 
-    /// Returns the buffers, for the next exchange.
-    pub fn into_buffers(self) -> Buffers {
-        self.pipe.into_buffers()
+    /// Like [`AnswerPipe::finish_with`], but also returns the buffers for the next exchange.
+    pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
+        let Self { pipe, outcome, copies } = self;
+        let (report, buffers) = if copies {
+            out.write(last);
+            pipe.finish_and_reuse(last, &mut Vec::new())
+        } else {
+            pipe.finish_and_reuse(last, out)
+        };
+        let outcome = CallOutcome { report, ..outcome.look().clone() };
+        (outcome, buffers)
     }
 }
 

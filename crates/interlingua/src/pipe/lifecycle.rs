@@ -39,6 +39,7 @@ impl ReadPlace {
 
 /// The decision about an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Verdict {
     /// The event is in order.
     Pass,

@@ -53,6 +53,7 @@ pub trait Reader: Send {
 
 /// One document to read.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Doc<'t> {
     /// The document.
     pub root: Val<'t>,
@@ -124,8 +125,7 @@ pub struct Pipe {
 ///     let mut pipe = Pipe::new(side("anthropic"), side("openai-chat"), &Options::default())?;
 ///     pipe.use_buffers(buffers);
 ///     let mut body = Vec::new();
-///     pipe.finish_with(answer.as_bytes(), &mut body);
-///     buffers = pipe.into_buffers();
+///     (_, buffers) = pipe.finish_and_reuse(answer.as_bytes(), &mut body);
 /// }
 /// # Ok::<(), interlingua::error::Error>(())
 /// ```
@@ -233,8 +233,8 @@ impl Pipe {
         self.emit = buffers.json;
     }
 
-    /// Returns the buffers, emptied and shrunk to the usual size.
-    pub fn into_buffers(self) -> Buffers {
+    /// The buffers, emptied and shrunk to the usual size.
+    fn into_buffers(self) -> Buffers {
         let Self { stages, emit: mut json, .. } = self;
         let Some((Stages { mut framer, frames: FrameStages { mut tape, .. } }, _)) = stages else {
             return Buffers::default();
@@ -248,21 +248,35 @@ impl Pipe {
     }
 
     /// Takes the next bytes, of any length; writes the output available so far.
+    ///
+    /// Once the output is closed ([`Output::is_closed`]), further input is ignored.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        if out.is_closed() {
+            return;
+        }
         let Self { stages, ledger, emit } = self;
         let Some((stages, writer)) = stages else { return out.write(bytes) };
         stages.push(bytes, &mut **writer, ledger, emit, out);
     }
 
-    /// Ends the input and returns the report. Call once.
-    pub fn finish(&mut self, out: &mut dyn Output) -> Report {
+    /// Ends the input and returns the report.
+    pub fn finish(self, out: &mut dyn Output) -> Report {
         self.finish_with(&[], out)
     }
 
-    /// Takes the last bytes, possibly all of them, ends the input and returns the report. Call once.
+    /// Takes the last bytes, possibly all of them, ends the input and returns the report.
     ///
     /// A body that is completely in memory is read in place, without a copy.
-    pub fn finish_with(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
+    pub fn finish_with(mut self, last: &[u8], out: &mut dyn Output) -> Report {
+        self.end(last, out)
+    }
+
+    /// Like [`Pipe::finish_with`], but also returns the buffers for the next conversion.
+    pub fn finish_and_reuse(mut self, last: &[u8], out: &mut dyn Output) -> (Report, Buffers) {
+        (self.end(last, out), self.into_buffers())
+    }
+
+    fn end(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
         let Self { stages, ledger, emit } = self;
         let Some((stages, writer)) = stages else {
             out.write(last);

@@ -8,6 +8,7 @@ use crate::tape::{ListElement, Tape, TapePlace, Val};
 
 /// A writer's output buffer and the ledger it reports losses to.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct WriterOutput<'o> {
     /// The JSON output.
     pub json: JsonWriter<'o>,

@@ -5,6 +5,7 @@ use crate::tape::{Kind, Val};
 
 /// A known form that no dialect reads.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct UnreadForm {
     /// A short description.
     pub about: &'static str,

@@ -19,6 +19,7 @@ pub(crate) use value::{Member, Visited, WantedNames};
 
 /// The maximum size of a frame before it is passed through unread, and limits on the resources of a source.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Limits {
     /// Bytes in one frame.
     pub bytes: usize,
@@ -146,6 +147,7 @@ impl Name {
 
 /// The reason a frame is not a readable JSON document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Fault {
     /// The grammar breaks at this byte.
     Syntax {
@@ -220,6 +222,7 @@ impl TapeBuf {
 
 /// One document, indexed.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct Tape<'t> {
     text: &'t str,
     nodes: &'t [Node],

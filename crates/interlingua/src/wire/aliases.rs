@@ -10,6 +10,7 @@ use crate::pipe::WriterOutput;
 
 /// The characters a target accepts in an id or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub enum Letters {
     /// Any character.
     Any,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 fn convert(role: Role, body: &str) -> (String, Report) {
     let side = |name| (Dialect::named(name).unwrap(), role);
-    let mut pipe = Pipe::new(side("anthropic"), side("openai-chat"), &Options::default()).unwrap();
+    let pipe = Pipe::new(side("anthropic"), side("openai-chat"), &Options::default()).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(body.as_bytes(), &mut out);
     assert!(report.adds_up());
@@ -62,7 +62,7 @@ fn a_result_of_the_providers_own_may_stand_without_its_call() {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t9", "content": "r"}]}]});
     let anthropic = Dialect::named("anthropic").unwrap();
     let checker = Box::new(CheckWriter::default());
-    let mut pipe = Pipe::with_writer((anthropic, Role::Request), checker, &Options::default()).unwrap();
+    let pipe = Pipe::with_writer((anthropic, Role::Request), checker, &Options::default()).unwrap();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut Vec::new());
     let found: Vec<_> = report.problems.iter().map(|found| (found.code, found.detail.as_str())).collect();
     assert_eq!(found, [(Code::ResultWithoutCall, "`t9`")]);

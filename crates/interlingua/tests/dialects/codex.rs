@@ -771,7 +771,7 @@ fn a_result_that_begins_with_its_command_has_an_exit_code() {
         let ways = ["codex", "universal"].map(named);
         let ways = ways.map(|dialect| (dialect, dialect.role_for(log_role).expect("reached by logs")));
         let options = interlingua::dialects::Options::default();
-        let mut pipe = interlingua::pipe::Pipe::new(ways[0], ways[1], &options).expect("both have logs");
+        let pipe = interlingua::pipe::Pipe::new(ways[0], ways[1], &options).expect("both have logs");
         let mut out = Vec::new();
         pipe.finish_with(log.as_bytes(), &mut out);
         let out = String::from_utf8(out).expect("text");

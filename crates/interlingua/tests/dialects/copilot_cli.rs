@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
     let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
+    let pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
         .expect("both have logs");
     let mut out = Vec::new();
     let report = pipe.finish_with(text, &mut out);

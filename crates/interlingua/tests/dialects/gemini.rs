@@ -37,7 +37,7 @@ fn got(exchange: &mut Exchange, role: Role, answer: &str) -> (String, CallOutcom
 
 fn convert(from: &str, to: &str, role: Role, body: &str) -> (String, Report) {
     let side = |name| (dialect(name), role);
-    let mut pipe = Pipe::new(side(from), side(to), &Options::default()).unwrap();
+    let pipe = Pipe::new(side(from), side(to), &Options::default()).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(body.as_bytes(), &mut out);
     (String::from_utf8(out).unwrap(), report)

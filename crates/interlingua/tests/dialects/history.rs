@@ -46,7 +46,7 @@ fn convert(from: Way, to: Way, bytes: &[u8]) -> (Vec<u8>, Report) {
     let mut first = OutlineReader::new(from, &Options::default()).expect("readable");
     first.push(bytes);
     let options = Options::default().with_outline(Arc::new(first.finish()));
-    let mut pipe = Pipe::new(from, to, &options).expect("both sides were found in the registry");
+    let pipe = Pipe::new(from, to, &options).expect("both sides were found in the registry");
     let mut out = Vec::new();
     let report = pipe.finish_with(bytes, &mut out);
     (out, report)
@@ -110,7 +110,7 @@ impl Writer for Gather {
 fn read(from: Way, bytes: &[u8]) -> Told {
     let told = Arc::new(Mutex::new(Told::default()));
     let writer = Box::new(Gather(Arc::clone(&told)));
-    let mut pipe = Pipe::with_writer(from, writer, &Options::default()).expect("readable");
+    let pipe = Pipe::with_writer(from, writer, &Options::default()).expect("readable");
     pipe.finish_with(bytes, &mut Vec::new());
     std::mem::take(&mut *told.lock().expect("no panic while held"))
 }

@@ -167,7 +167,7 @@ impl Writer for Listener {
 fn told(way: Way, bytes: &[u8]) -> Told {
     let told = Arc::default();
     let listener = Box::new(Listener(Arc::clone(&told)));
-    let mut pipe = Pipe::with_writer(way, listener, &Options::default()).expect("readable");
+    let pipe = Pipe::with_writer(way, listener, &Options::default()).expect("readable");
     pipe.finish_with(bytes, &mut Vec::new());
     std::mem::take(&mut *told.lock().expect("no panic while held"))
 }

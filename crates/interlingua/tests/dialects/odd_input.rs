@@ -17,7 +17,7 @@ fn everywhere(from: &str, role: Role, body: &str) -> Vec<(&'static str, String)>
     others
         .map(|to| {
             let target = (Dialect::named(to).unwrap(), role);
-            let mut pipe = Pipe::new((source, role), target, &Options::default()).unwrap();
+            let pipe = Pipe::new((source, role), target, &Options::default()).unwrap();
             let mut out = Vec::new();
             let report = pipe.finish_with(body.as_bytes(), &mut out);
             assert!(report.adds_up(), "{from} to {to}");

@@ -18,7 +18,7 @@ fn convert(from: &str, to: &str, request: &Value) -> (Value, Report) {
 fn convert_for(from: &str, to: &str, backend: Option<&str>, request: &Value) -> (Value, Report) {
     let side = |name| (Dialect::named(name).unwrap(), Role::Request);
     let backend = backend.map(|name| SharedBackend::from(Backend::named(name, to).unwrap()));
-    let mut pipe = Pipe::new(side(from), side(to), &Options::default().with_backend(backend)).unwrap();
+    let pipe = Pipe::new(side(from), side(to), &Options::default().with_backend(backend)).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
     assert!(report.adds_up(), "{report:?}");
@@ -417,7 +417,7 @@ fn p24_media_of_results_stay_out_where_the_user_may_not_follow_them() {
     let strict = ("user-after-results".to_owned(), RuleValue::Flag(false));
     let backend = Backend::derived("strict", "", vllm, &[strict], &[]).unwrap();
     let side = |name| (Dialect::named(name).unwrap(), Role::Request);
-    let mut pipe = Pipe::new(side(A), side(C), &Options::default().with_backend(backend)).unwrap();
+    let pipe = Pipe::new(side(A), side(C), &Options::default().with_backend(backend)).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
     let out: Value = serde_json::from_slice(&out).unwrap();

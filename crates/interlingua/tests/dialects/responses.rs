@@ -28,7 +28,7 @@ fn rewrite(role: Role, text: &str) -> (String, Report) {
     let options = Options::default().with_source(R);
     let write = named(R).role(role).unwrap().write.as_ref().unwrap();
     let writer = ((write.make)(&options), write.support);
-    let mut pipe = Pipe::with_writer_and_support((named(R), role), writer, &options).unwrap();
+    let pipe = Pipe::with_writer_and_support((named(R), role), writer, &options).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(text.as_bytes(), &mut out);
     assert!(report.adds_up());

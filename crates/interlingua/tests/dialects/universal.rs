@@ -1063,7 +1063,7 @@ fn the_settings_of_a_request_are_said_and_come_back() {
         let name = if path.starts_with("anthropic") { "anthropic" } else { "openai-chat" };
         let from = (Dialect::named(name).unwrap(), Role::Request);
         let options = Options::default();
-        let mut pipe = Pipe::new(from, dialect("universal"), &options).unwrap();
+        let pipe = Pipe::new(from, dialect("universal"), &options).unwrap();
         let mut once = Vec::new();
         let report = pipe.finish_with(&bytes, &mut once);
         assert!(report.adds_up());
@@ -1288,7 +1288,7 @@ fn the_fixtures_by_hand_say_every_field_of_the_model() {
     let said = std::sync::Arc::<std::sync::Mutex<BTreeSet<Field>>>::default();
     for name in ["session.jsonl", "items.jsonl"] {
         let writer = Box::new(Fields(std::sync::Arc::clone(&said), BTreeMap::new()));
-        let mut pipe = Pipe::with_writer(dialect("universal"), writer, &Options::default()).unwrap();
+        let pipe = Pipe::with_writer(dialect("universal"), writer, &Options::default()).unwrap();
         pipe.finish_with(&of_ours(name), &mut Vec::new());
     }
     let said = said.lock().unwrap();

@@ -1348,7 +1348,7 @@ fn convert(from: &str, to: &str, role: Role, input: &[u8]) -> (Value, Report) {
 }
 
 fn bytes_to(from: &str, role: Role, to: &str, to_role: Role, input: &[u8]) -> (Vec<u8>, Report) {
-    let mut pipe = pipe(from, role, to, to_role);
+    let pipe = pipe(from, role, to, to_role);
     let mut out = Vec::new();
     let report = pipe.finish_with(input, &mut out);
     assert!(report.adds_up(), "{report:?}");

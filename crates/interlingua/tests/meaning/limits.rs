@@ -28,7 +28,7 @@ fn backend(dialect: &str, change: impl FnOnce(&mut Capabilities)) -> Option<Shar
 fn ask(from: &str, to: &Dialect, backend: &SharedBackend, request: &Value) -> (Value, Report) {
     let from = (Dialect::named(from).unwrap(), Role::Request);
     let options = Options::default().with_backend(backend.clone());
-    let mut pipe = Pipe::new(from, (to, Role::Request), &options).unwrap();
+    let pipe = Pipe::new(from, (to, Role::Request), &options).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(request.to_string().as_bytes(), &mut out);
     assert!(report.adds_up(), "{report:?}");
@@ -347,7 +347,7 @@ fn each_type_of_media_goes_where_it_is_taken() {
             ] {
                 let request =
                     json!({"model": "m", "contents": [{"role": "user", "parts": [{"text": "x"}, part]}]});
-                let mut pipe =
+                let pipe =
                     Pipe::new((gemini, Role::Request), (to, Role::Request), &Options::default()).unwrap();
                 let mut out = Vec::new();
                 pipe.finish_with(request.to_string().as_bytes(), &mut out);

@@ -65,7 +65,7 @@ fn a_log_becomes_a_record_as_in_the_pipe() {
     for (dialect, log) in logs().into_iter().filter(|(dialect, _)| dialect.name != "record") {
         let options = Options::default().with_whole(true);
         let mut expected = Vec::new();
-        let mut pipe = Pipe::new((dialect, Role::Log), (record, Role::Log), &options).expect(dialect.name);
+        let pipe = Pipe::new((dialect, Role::Log), (record, Role::Log), &options).expect(dialect.name);
         let report = pipe.finish_with(&log, &mut expected);
         let (output, reported) = interlingua::convert(&log, dialect, record).expect(dialect.name);
         assert_eq!(output, expected, "{}", dialect.name);

@@ -218,8 +218,8 @@ fn memory_that_is_handed_on_leaves_no_trace() {
         for piece in answer.as_bytes().chunks(7) {
             pipe.push(piece, &mut out);
         }
-        let outcome = pipe.finish(&mut out);
-        ((sent, asked, out, outcome), pipe.into_buffers())
+        let (outcome, buffers) = pipe.finish_and_reuse(&[], &mut out);
+        ((sent, asked, out, outcome), buffers)
     };
     let mut buffers = Buffers::default();
     for body in [request.as_str(), cut, "", &request, cut, &request] {

@@ -23,7 +23,7 @@ fn named(name: &str) -> &'static Dialect {
 }
 
 fn convert(from: (&Dialect, Role), to: (&Dialect, Role), bytes: &[u8]) -> (String, Report) {
-    let mut pipe = Pipe::new(from, to, &Options::default()).expect("readable and writable");
+    let pipe = Pipe::new(from, to, &Options::default()).expect("readable and writable");
     let mut out = Vec::new();
     let report = pipe.finish_with(bytes, &mut out);
     assert!(report.adds_up(), "{report:?}");
@@ -47,7 +47,7 @@ fn events(dialect: &str, log: &str) -> Vec<Event<'static>> {
     let heard = Arc::default();
     let from = (named(dialect), Role::Log);
     let listener = Box::new(Listener(Arc::clone(&heard)));
-    let mut pipe = Pipe::with_writer(from, listener, &Options::default()).expect("readable");
+    let pipe = Pipe::with_writer(from, listener, &Options::default()).expect("readable");
     pipe.finish_with(log.as_bytes(), &mut Vec::new());
     std::mem::take(&mut *heard.lock().expect("no panic while held"))
 }
@@ -263,8 +263,7 @@ fn anything_comes_back_byte_for_byte_from_documents() {
                 let record = run(&options, text.len());
                 assert_eq!(record, run(&options, 1 + next(9)), "chunks matter");
                 let to = (dialect, Role::Log);
-                let mut pipe =
-                    Pipe::new((named("record"), Role::Log), to, &Options::default()).expect("a pair");
+                let pipe = Pipe::new((named("record"), Role::Log), to, &Options::default()).expect("a pair");
                 let mut back = Vec::new();
                 pipe.finish_with(&record, &mut back);
                 let (back, text) = (String::from_utf8_lossy(&back), String::from_utf8_lossy(&text));

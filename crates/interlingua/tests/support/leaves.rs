@@ -76,8 +76,8 @@ pub fn leaf_law<'c>(
             continue;
         }
         let shows = |value: &String| {
-            let mut pipe = Pipe::new(case.way, to, &Options::default()).expect("both sides were found");
-            match unless_other(&mut pipe, source.around(leaf, value), &before.bytes) {
+            let pipe = Pipe::new(case.way, to, &Options::default()).expect("both sides were found");
+            match unless_other(pipe, source.around(leaf, value), &before.bytes) {
                 None => true,
                 Some(report) => !kept && Essence::of(&report) != essence,
             }

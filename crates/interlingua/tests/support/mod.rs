@@ -199,7 +199,7 @@ pub struct Outcome {
 
 /// Converts the input as a whole.
 pub fn convert(from: Way, to: Way, whole: &[u8]) -> Outcome {
-    let mut pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
+    let pipe = Pipe::new(from, to, &Options::default()).expect("both sides were found in the registry");
     let mut bytes = Vec::new();
     let report = pipe.finish_with(whole, &mut bytes);
     Outcome { bytes, report }
@@ -234,7 +234,7 @@ pub fn convert_with<'b>(
 /// Converts until the output differs from `before`; returns the report if the output is equal to its end. Another law
 /// checks that chunk boundaries have no effect.
 pub fn unless_other<'b>(
-    pipe: &mut Pipe,
+    mut pipe: Pipe,
     pieces: impl IntoIterator<Item = &'b [u8]>,
     before: &[u8],
 ) -> Option<Report> {

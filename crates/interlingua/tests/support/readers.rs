@@ -50,7 +50,7 @@ pub fn reader_law<'c>(
 pub fn naming_law(case: &Case) -> Vec<Breach> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let writer = Places { values: Vec::new(), kinds: BTreeMap::new(), found: Arc::clone(&found) };
-    let mut pipe = Pipe::with_writer(case.way, Box::new(writer), &Options::default()).expect("readable");
+    let pipe = Pipe::with_writer(case.way, Box::new(writer), &Options::default()).expect("readable");
     pipe.finish_with(&case.bytes, &mut Vec::new());
     let found = std::mem::take(&mut *found.lock().expect("no panic while held"));
     found.into_iter().map(|(path, how)| Breach::new(NAMED, case, case.way, &path, how)).collect()

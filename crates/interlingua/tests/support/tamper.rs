@@ -117,7 +117,7 @@ struct Seen {
 
 /// The unchanged conversion.
 fn run(case: &Case, spec: &WriteSpec) -> (Outcome, Seen) {
-    let (mut pipe, seen) = tampered(case, spec, None);
+    let (pipe, seen) = tampered(case, spec, None);
     let mut bytes = Vec::new();
     let report = pipe.finish_with(&case.bytes, &mut bytes);
     let seen = std::mem::take(&mut *seen.lock().expect("no panic while held"));
@@ -126,7 +126,7 @@ fn run(case: &Case, spec: &WriteSpec) -> (Outcome, Seen) {
 
 /// The conversion with a changed value: its report, unless the output differs.
 fn rerun(case: &Case, spec: &WriteSpec, change: Tampering, before: &[u8]) -> Option<Report> {
-    unless_other(&mut tampered(case, spec, Some(change)).0, [&case.bytes[..]], before)
+    unless_other(tampered(case, spec, Some(change)).0, [&case.bytes[..]], before)
 }
 
 fn tampered(case: &Case, spec: &WriteSpec, change: Option<Tampering>) -> (Pipe, Arc<Mutex<Seen>>) {

@@ -176,7 +176,7 @@ fn sent(client: &str, backend: &'static Backend, request: &Value) -> (Value, Rep
 /// Converts between two dialects in one role, without a request.
 fn convert(from: &str, to: &str, role: Role, source: &str) -> (String, Report) {
     let side = |name| Dialect::named(name).unwrap();
-    let mut pipe = Pipe::new((side(from), role), (side(to), role), &Options::default()).unwrap();
+    let pipe = Pipe::new((side(from), role), (side(to), role), &Options::default()).unwrap();
     let mut out = Vec::new();
     let report = pipe.finish_with(source.as_bytes(), &mut out);
     assert!(report.adds_up());

@@ -146,7 +146,7 @@ fn a_loss_is_booked_on_the_tool_that_was_lost() {
         let request = base(client, tools).to_string();
         let side = |name| Dialect::named(name).unwrap();
         let options = Options::default().with_trace(true);
-        let mut pipe = Pipe::new((side(client), Role::Request), (side(to), Role::Request), &options).unwrap();
+        let pipe = Pipe::new((side(client), Role::Request), (side(to), Role::Request), &options).unwrap();
         let report = pipe.finish_with(request.as_bytes(), &mut Vec::new());
         let start = request.find("\"tools\":[").unwrap() + 9;
         let mut per_tool = Vec::new();
