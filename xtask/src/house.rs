@@ -1,12 +1,16 @@
-//! Rules for the code itself: each name of a public type has one meaning in the whole workspace, and no file is too long to
-//! read. A private type is named by its module.
-//! `cargo xtask house` prints the code lines of every room and fails on violations of these two rules.
+//! Rules for the code itself: each name of a public type has one meaning in the whole workspace, no file is too long to
+//! read, and a type of the core may grow in a minor release. A private type is named by its module.
+//! `cargo xtask house` prints the code lines of every room and fails on violations of these rules.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{TaskResult, root, say};
+
+/// Enums of the core that are complete by their meaning, or whose further variant would change every report or dialect.
+const CLOSED: [&str; 11] =
+    ["Claim", "Detection", "Fate", "Framing", "Group", "Kind", "Reason", "Severity", "Spelling", "SplitPart"];
 
 /// A file with more code lines than this should be split.
 const MOST_LINES: usize = 600;
@@ -25,6 +29,10 @@ pub(crate) fn run(_: &[String]) -> TaskResult<()> {
         let lines = code_lines(&text).count();
         if lines > MOST_LINES {
             faults.push(format!("`{name}` has {lines} code lines; {MOST_LINES} are the most"));
+        }
+        if name.starts_with("crates/interlingua/src/") {
+            let closed = closed_types(&text).filter(|declared| !CLOSED.contains(declared));
+            faults.extend(closed.map(|declared| format!("`{declared}` in `{name}` is not `non_exhaustive`")));
         }
         *rooms.entry(room(&name)).or_default() += lines;
         for declared in code_lines(&text).filter_map(declared_type) {
@@ -58,6 +66,25 @@ fn declared_type(line: &str) -> Option<&str> {
     let name = words.next().filter(|_| is_type)?;
     let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
     name.get(..end).filter(|name| !name.is_empty())
+}
+
+/// Public enums, and public structs with public members, without `non_exhaustive`.
+fn closed_types(text: &str) -> impl Iterator<Item = &str> {
+    let lines: Vec<&str> = code_lines(text).collect();
+    let is_closed = |at: usize| {
+        let Some(head) = lines[at].strip_prefix("pub ").filter(|head| head.ends_with('{')) else {
+            return false;
+        };
+        let attributes = lines[..at].iter().rev().take_while(|line| !matches!(**line, "}" | "};"));
+        let is_open = attributes.take(8).any(|line| line.contains("non_exhaustive"));
+        let mut members = lines[at + 1..].iter().take_while(|line| **line != "}");
+        let shows = head.starts_with("enum ")
+            || head.starts_with("struct ") && members.any(|line| line.starts_with("    pub "));
+        shows && !is_open
+    };
+    let closed: Vec<&str> =
+        (0..lines.len()).filter(|at| is_closed(*at)).filter_map(|at| declared_type(lines[at])).collect();
+    closed.into_iter()
 }
 
 /// The unit of counting: a folder of the core, a dialect, a crate.
@@ -103,6 +130,14 @@ mod tests {
         assert_eq!(declared_type("    struct Inner {"), None);
         assert_eq!(declared_type("let kind = 1;"), None);
         assert_eq!(declared_type("        pub enum $name {"), None);
+    }
+
+    #[test]
+    fn closed_types_are_told_from_open_ones() {
+        let text = "pub enum A {\n    B,\n}\n#[non_exhaustive]\npub enum C {\n}\npub struct D {\n    hidden: u8,\n}\n\
+                    pub struct E {\n    pub shown: u8,\n}\n#[cfg_attr(x, non_exhaustive)]\n#[derive(F)]\npub struct G {\n    \
+                    pub shown: u8,\n}\n";
+        assert_eq!(closed_types(text).collect::<Vec<_>>(), ["A", "E"]);
     }
 
     #[test]
