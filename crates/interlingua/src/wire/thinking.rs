@@ -30,7 +30,7 @@ impl<'a> ThinkingPlan<'a> {
     /// The settings nearest to those of the source. Settings that are dropped or written in a different form are
     /// booked. `limit` is the output token limit of the request, if any.
     pub(crate) fn new(
-        reasoning: &'a Reasoning<'_>,
+        reasoning: &Reasoning<'a>,
         limit: Option<u64>,
         takes: &Capabilities,
         out: &mut WriterOutput<'_>,
@@ -92,7 +92,7 @@ impl<'a> ThinkingPlan<'a> {
     /// budget without an equivalent in the range is dropped.
     fn ask_budget(
         &mut self,
-        budget: &'a Raw<'_>,
+        budget: &Raw<'a>,
         limit: Option<u64>,
         takes: &Capabilities,
         out: &mut WriterOutput<'_>,
@@ -103,7 +103,7 @@ impl<'a> ThinkingPlan<'a> {
         }
         let (least, most) = range(limit, takes);
         match asked.filter(|asked| *asked > 0 && least <= most) {
-            Some(asked) if (least..=most).contains(&asked) => self.budget = Some(budget.reborrow()),
+            Some(asked) if (least..=most).contains(&asked) => self.budget = Some(budget.clone()),
             Some(asked) => {
                 out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
                 out.ledger.note("number brought into the range that the target takes");
@@ -124,11 +124,6 @@ impl<'a> ThinkingPlan<'a> {
         let by_effort = takes.efforts.is_empty() || !(takes.thinking.budget || takes.thinking.adaptive);
         let is_effort = by_effort && effort.as_ref().is_some_and(|effort| !effort.is("none"));
         is_effort || budget.is_some() || mode.is_some()
-    }
-
-    /// The reasoning budget in tokens.
-    pub(crate) fn budget_tokens(&self) -> u64 {
-        self.budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0)
     }
 
     /// Whether the plan makes the model reason.
