@@ -29,7 +29,7 @@ pub(crate) struct Narrowing<'n, 'a, 'o> {
     pub(crate) asked: &'n Request<'a>,
     /// The request as the target accepts it so far.
     pub(crate) request: Cow<'n, Request<'a>>,
-    pub(crate) takes: &'static Capabilities,
+    pub(crate) takes: &'n Capabilities,
     profile: &'static Profile,
     out: WriterOutput<'o>,
     tape: TapeBuf,
@@ -76,7 +76,7 @@ impl<'n, 'a, 'o> Narrowing<'n, 'a, 'o> {
     pub(crate) fn new(
         asked: &'n Request<'a>,
         profile: &'static Profile,
-        takes: &'static Capabilities,
+        takes: &'n Capabilities,
         out: &'o mut WriterOutput<'_>,
     ) -> Self {
         let (request, tape) = (Cow::Borrowed(asked), TapeBuf::default());

@@ -22,7 +22,7 @@ const LADDER: [(&str, u64); 7] = [
 pub(crate) struct ThinkingPlan<'a> {
     /// Switch reasoning off, on backends where `none` is not an effort.
     pub(crate) off: bool,
-    pub(crate) effort: Option<&'static str>,
+    pub(crate) effort: Option<Str<'static>>,
     pub(crate) budget: Option<Raw<'a>>,
 }
 
@@ -63,11 +63,13 @@ impl<'a> ThinkingPlan<'a> {
         takes: &Capabilities,
         out: &mut WriterOutput<'_>,
     ) {
+        let rung = LADDER.iter().position(|(word, _)| effort.is(word));
         if let Some(word) = takes.efforts.iter().find(|word| effort.is(word)) {
-            self.effort = Some(word);
+            self.effort =
+                Some(rung.map_or_else(|| Str::from_plain(word), |rung| Str::escaped(LADDER[rung].0)));
             return;
         }
-        let Some(rung) = LADDER.iter().position(|(word, _)| effort.is(word)) else {
+        let Some(rung) = rung else {
             return out.lose_str(Field::Effort, effort, Reason::Refused);
         };
         if rung == 0 && takes.thinking.off {
@@ -128,7 +130,7 @@ impl<'a> ThinkingPlan<'a> {
 
     /// Whether the plan makes the model reason.
     pub(crate) fn thinks(&self) -> bool {
-        self.budget.is_some() || self.effort.is_some_and(|effort| effort != "none")
+        self.budget.is_some() || self.effort.as_ref().is_some_and(|effort| !effort.is("none"))
     }
 }
 
@@ -146,10 +148,10 @@ fn of_budget(tokens: u64) -> usize {
 }
 
 /// The word of a rung, or the nearest word below it, or else above it.
-fn nearest(rung: usize, words: &'static [&'static str]) -> Option<&'static str> {
+fn nearest(rung: usize, words: &[&str]) -> Option<Str<'static>> {
     let below = LADDER[..=rung].iter().rev();
     let above = LADDER[rung..].iter();
     // `none` is not the nearest word to any effort.
-    let rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
-    rungs.into_iter().find_map(|(word, _)| words.iter().copied().find(|known| known == word))
+    let mut rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
+    rungs.find(|(word, _)| words.contains(word)).map(|(word, _)| Str::escaped(word))
 }

@@ -220,7 +220,7 @@ fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, 
         settings.lose(Field::ReasoningVisibility, Reason::Narrowed);
     }
     settings.set_reasoning(Reasoning {
-        effort: plan.effort.map(Str::escaped),
+        effort: plan.effort,
         mode: word.map(Str::escaped),
         budget: plan.budget.filter(|_| has_budget),
         visibility: own.or(emulated).map(Str::escaped),

@@ -313,7 +313,7 @@ fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, 
     let takes = settings.takes;
     let Reasoning { effort: _, mode, budget: _, visibility } = &settings.asked.reasoning;
     let thinks = takes.thinking.budget || !takes.efforts.is_empty();
-    let level = plan.effort.filter(|ours| LEVELS.iter().any(|(known, _)| known == ours));
+    let level = plan.effort.filter(|ours| LEVELS.iter().any(|(known, _)| ours.is(known)));
     if level.is_some() && plan.budget.is_some() {
         settings.lose(Field::ReasoningBudget, Reason::Refused);
     }
@@ -344,7 +344,7 @@ fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, 
     }
     let off = (plan.off && thinks).then_some(OFF);
     settings.set_reasoning(Reasoning {
-        effort: level.or(off).map(Str::escaped),
+        effort: level.or(off.map(Str::escaped)),
         mode: mode.clone().filter(|_| auto),
         budget,
         visibility: shown.map(|shown| Str::escaped(if shown { SHOWN[0] } else { HIDDEN })),

@@ -306,7 +306,7 @@ fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, flavour: &Flavour, settings: &mut
         ThinkingMember::Effort | ThinkingMember::Budget => {}
     }
     settings.set_reasoning(Reasoning {
-        effort: plan.effort.map(Str::escaped),
+        effort: plan.effort,
         mode: word.map(Str::escaped),
         budget: plan.budget.filter(|_| flavour.thinking == ThinkingMember::Budget),
         visibility: None,

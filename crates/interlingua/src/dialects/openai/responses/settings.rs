@@ -271,7 +271,7 @@ fn narrow_reasoning<'a>(plan: &ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a
     }
     let emulated = is("summarized").then_some(SUMMARIES[0]);
     settings.set_reasoning(Reasoning {
-        effort: plan.effort.map(Str::escaped),
+        effort: plan.effort.clone(),
         visibility: own.or(emulated).map(Str::escaped),
         ..Reasoning::default()
     });
