@@ -536,7 +536,8 @@ pub enum Support {
     Exactly,
     /// The writer expresses the value by a workaround, described by the text.
     Emulated(&'static str),
-    /// Some values, or values in some places, are lost; the text names them. The writer books each loss.
+    /// Some values, or values in some places, are lost; the text names them. The writer books each loss; those
+    /// of a request's settings are booked by the stage before the writer.
     Less(&'static str),
     /// The target has no field for the value.
     No(Reason),

@@ -382,7 +382,7 @@ impl RequestState {
         self.stream_usage = request.stream_usage == Some(true);
         self.model = request.model.clone().map(Str::into_owned);
         let mut tape = TapeBuf::default();
-        let names = aliases::sent_names(&request.tools, groups, takes.tool_names);
+        let names = aliases::sent_names(request.tools.iter(), groups, takes.tool_names);
         let mut tools = BTreeMap::default();
         for (tool, sent) in request.tools.iter().zip(names) {
             let schema = tool.schema.as_ref().filter(|_| {

@@ -172,9 +172,12 @@ pub(crate) fn flat_name<'a>(
 }
 
 /// The names of the tools in a request to a backend with the given rule, in order. No two tools have the same name.
-pub(crate) fn sent_names<'a>(tools: &'a [Tool<'_>], groups: bool, rule: NameRule) -> Vec<Str<'a>> {
-    let mut known = HashSet::with_capacity(tools.len());
-    let mut names = Vec::with_capacity(tools.len());
+pub(crate) fn sent_names<'a, 't: 'a>(
+    tools: impl Iterator<Item = &'a Tool<'t>>,
+    groups: bool,
+    rule: NameRule,
+) -> Vec<Str<'a>> {
+    let (mut known, mut names) = (HashSet::with_capacity(tools.size_hint().0), Vec::new());
     // The next number for each duplicate name.
     let mut numbers: HashMap<&str, u64> = HashMap::default();
     for tool in tools {
@@ -217,16 +220,16 @@ pub(crate) fn tool_name<'a>(name: &'a Str<'a>, rule: NameRule, ledger: &mut Ledg
     new
 }
 
-/// An id of at most `most` characters: a longer id is replaced by a hash, which reveals no personal data.
-pub(crate) fn short_id<'a>(
+/// A hash in place of an id with more than `most` characters. The hash reveals no personal data.
+pub(crate) fn short_id(
     field: Field,
-    id: &'a Str<'a>,
+    id: &Str<'_>,
     most: usize,
     out: &mut WriterOutput<'_>,
-) -> Str<'a> {
+) -> Option<Str<'static>> {
     let plain = id.decode();
     if plain.chars().count() <= most {
-        return id.reborrow();
+        return None;
     }
     out.lose_str(field, id, Reason::Refused);
     let (kind, note) = match field {
@@ -234,7 +237,7 @@ pub(crate) fn short_id<'a>(
         _ => ("key", "key too long for the target: replaced by a hash of it"),
     };
     out.ledger.note(note);
-    Str::from_plain(&format!("{kind}_{:032x}", TextDigest::of(&plain)))
+    Some(Str::from_plain(&format!("{kind}_{:032x}", TextDigest::of(&plain))))
 }
 
 #[cfg(test)]

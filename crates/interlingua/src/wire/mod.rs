@@ -9,6 +9,7 @@
 //! content    gathers parts into a string or a list
 //! schemas    adapts JSON Schemas to the target
 //! settings   tables of settings, read and written by the same row
+//! narrow     the stage before the writer of settings: a request as the target accepts it
 //! thinking   converts reasoning effort and budgets to the form of a backend
 //! words      tables of stop reasons and errors
 //! profile    the requests that backends and clients of a dialect accept, in its words
@@ -30,6 +31,7 @@ pub(crate) mod content;
 pub mod endpoints;
 pub(crate) mod listing;
 pub(crate) mod media;
+pub(crate) mod narrow;
 pub(crate) mod profile;
 pub(crate) mod request;
 pub(crate) mod schemas;

@@ -158,16 +158,6 @@ impl Profile {
         let same = |own: &&OwnTool| service.is_some() && own.service == service && own.stands_in.is_some();
         self.own_tools.iter().find(same)?.stands_in
     }
-
-    /// The type and name of a vendor's tool on the target: unchanged for the target's own tools, else those of the
-    /// substitute.
-    pub(crate) fn own_tool<'a>(&self, tool: &'a Tool<'_>) -> Option<(Str<'a>, Str<'a>)> {
-        let vendor_type = tool.vendor_type.as_ref()?;
-        if self.own_type(vendor_type).is_some() {
-            return Some((vendor_type.reborrow(), tool.name.reborrow()));
-        }
-        self.stand_in(tool.service).map(|(kind, name)| (Str::escaped(kind), Str::escaped(name)))
-    }
 }
 
 /// Only calls that the client runs are supported: the provider ran the other calls and keeps their state, so no other

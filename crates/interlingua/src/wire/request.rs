@@ -10,6 +10,7 @@ use super::assistant::{AssistantForm, AssistantWriter};
 use super::backends::{Capabilities, ModelCapabilities, SharedBackend, SystemPlaces};
 use super::content::WireContent;
 use super::media::{as_text, tidy_type, type_of_bytes, with_standard_bytes};
+use super::narrow::Narrowing;
 use super::profile::{BlankText, Marks, Profile, client_runs};
 use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
@@ -37,6 +38,8 @@ pub(crate) trait RequestForm: Send {
     fn cache(&self) -> &'static CacheWords {
         self.profile().cache
     }
+    /// Narrows the settings of a request to those that the target accepts.
+    fn narrow(&self, settings: &mut Narrowing<'_, '_, '_>);
     /// Opens the request and writes its settings, for a model with the given capabilities.
     fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>);
     /// The form for the content of the assistant's turn.
@@ -228,7 +231,10 @@ impl<T: RequestForm> RequestWriter<T> {
         let on_settings = request.tools.iter().filter(|tool| tool.cache.is_some()).count();
         let on_settings = on_settings + usize::from(request.cache.is_some());
         self.marks_left = self.takes.max_cache_marks.saturating_sub(on_settings);
-        self.form.settings(request, &self.takes, out);
+        let mut settings = Narrowing::new(request, self.profile, &self.takes, out);
+        self.form.narrow(&mut settings);
+        let request = settings.request;
+        self.form.settings(&request, &self.takes, out);
     }
 
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {

@@ -7,7 +7,7 @@
 //! meaning is booked as a loss.
 
 use super::backends::SchemaRules;
-use crate::json::{JsonWriter, Raw, Str};
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::{Ledger, Reason};
 use crate::model::Field;
 use crate::pipe::WriterOutput;
@@ -16,19 +16,18 @@ use crate::tape::{Kind, Limits, TapeBuf, Val, WantedNames};
 /// The schema of a tool without arguments.
 const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 
-/// Writes the schema of a tool's arguments.
-pub(crate) fn write_tool_schema(
+/// The schema of a tool's arguments in the form of the target, if the schema does not fit unchanged.
+pub(crate) fn tool_schema(
     schema: Option<&Raw<'_>>,
     strict: Option<bool>,
     rules: SchemaRules,
     tape: &mut TapeBuf,
     out: &mut WriterOutput<'_>,
-) {
+) -> Option<Raw<'static>> {
     let strict = strict == Some(true);
     let Some(schema) = schema else {
         out.ledger.note("tool without a schema takes an empty object");
-        out.json.raw(&Raw::new(NO_ARGUMENTS));
-        return;
+        return Some(Raw::new(NO_ARGUMENTS));
     };
     let text = schema.as_str();
     // Nearly every schema starts with its type.
@@ -38,8 +37,7 @@ pub(crate) fn write_tool_schema(
     let has_choice = || memchr::memchr_iter(b'O', text.as_bytes()).any(|at| text[at..].starts_with("Of\""));
     let fits = !rules.typed && !strict && is_plain();
     if fits && !(rules.object_root && has_choice()) {
-        out.json.raw(schema);
-        return;
+        return None;
     }
     let parsed = tape.parse(text, &Limits::default()).ok();
     let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);
@@ -48,8 +46,7 @@ pub(crate) fn write_tool_schema(
             out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
         }
         out.ledger.note("tool without a schema takes an empty object");
-        out.json.raw(&Raw::new(NO_ARGUMENTS));
-        return;
+        return Some(Raw::new(NO_ARGUMENTS));
     };
     let form = root_of(root, rules);
     if matches!(form, Root::Joined) {
@@ -64,58 +61,65 @@ pub(crate) fn write_tool_schema(
         narrowed: false,
         ledger: out.ledger,
     };
+    let mut held = JsonBuffer::default();
     match form {
         // A fitting schema keeps its bytes: providers use them as a cache key.
-        Root::Fits if rewriter.fits(root) => _ = out.json.raw(schema),
-        Root::Fits => rewriter.write(root, &mut out.json),
+        Root::Fits if rewriter.fits(root) => {}
+        Root::Fits => rewriter.write(root, &mut held.hold()),
         Root::Untyped => {
             rewriter.ledger.note("schema without a type is one of an object");
-            rewriter.write_object(root, &mut out.json);
+            rewriter.write_object(root, &mut held.hold());
         }
         Root::Joined => {
             rewriter.ledger.note("choice at the root of a tool's schema joined into one object");
-            rewriter.write_joined(root, &mut out.json);
+            rewriter.write_joined(root, &mut held.hold());
         }
         Root::NoObject => {
             rewriter.narrowed = true;
             rewriter.ledger.note("schema of something else than an object replaced by an empty one");
-            out.json.raw(&Raw::new(NO_ARGUMENTS));
+            held.hold().raw(&Raw::new(NO_ARGUMENTS));
         }
     }
     if rewriter.narrowed {
         let reason = if matches!(form, Root::NoObject) { Reason::Refused } else { Reason::Narrowed };
         out.lose_raw(Field::ToolSchema, schema, reason);
     }
+    rewritten(&held)
 }
 
-/// Writes the schema of an answer.
-pub(crate) fn write_answer_schema(
+/// The schema of an answer in the form of the target, if the schema does not fit unchanged.
+pub(crate) fn answer_schema(
     schema: &Raw<'_>,
     rules: SchemaRules,
     tape: &mut TapeBuf,
     out: &mut WriterOutput<'_>,
-) {
-    let parsed = tape.parse(schema.as_str(), &Limits::default()).ok();
-    let root = parsed.as_ref().map(|tape| tape.root()).filter(|root| root.kind() == Kind::Object);
-    match root {
-        Some(root) if rules.answer_is_closed || rules.typed => {
-            let (closes, types) = (rules.answer_is_closed, rules.typed);
-            let ledger = &mut *out.ledger;
-            let (requires_all, narrowed) = (false, false);
-            let moves_keywords = closes;
-            let mut rewriter =
-                SchemaRewriter { closes, requires_all, types, moves_keywords, narrowed, ledger };
-            if rewriter.fits(root) {
-                out.json.raw(schema);
-            } else {
-                rewriter.write(root, &mut out.json);
-                if rewriter.narrowed {
-                    out.lose_raw(Field::FormatSchema, schema, Reason::Narrowed);
-                }
-            }
-        }
-        _ => _ = out.json.raw(schema),
+) -> Option<Raw<'static>> {
+    if !(rules.answer_is_closed || rules.typed) {
+        return None;
     }
+    let parsed = tape.parse(schema.as_str(), &Limits::default()).ok()?;
+    let root = Some(parsed.root()).filter(|root| root.kind() == Kind::Object)?;
+    let mut rewriter = SchemaRewriter {
+        closes: rules.answer_is_closed,
+        requires_all: false,
+        types: rules.typed,
+        moves_keywords: rules.answer_is_closed,
+        narrowed: false,
+        ledger: out.ledger,
+    };
+    if rewriter.fits(root) {
+        return None;
+    }
+    let mut held = JsonBuffer::default();
+    rewriter.write(root, &mut held.hold());
+    if rewriter.narrowed {
+        out.lose_raw(Field::FormatSchema, schema, Reason::Narrowed);
+    }
+    rewritten(&held)
+}
+
+fn rewritten(held: &JsonBuffer) -> Option<Raw<'static>> {
+    Some(held.held().to_owned()).filter(|text| !text.is_empty()).map(Raw::owned)
 }
 
 /// Whether a schema lists every property as required.

@@ -1,14 +1,12 @@
 //! Settings of a request: one table row per setting for reading and writing; and the settings of tools.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::aliases;
 use super::backends::Capabilities;
 use super::profile::Profile;
-use super::thinking::ThinkingPlan;
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
-use crate::model::{CacheMark, Field, Request, SettingMut, SettingRef, Support, Tool, ToolChoice};
+use crate::model::{CacheMark, Field, Request, SettingMut, SettingRef, Tool, ToolChoice};
 use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
 
@@ -94,121 +92,45 @@ fn read_one<'t>(value: Val<'t>, field: Field, how: &SettingForm, setting: Settin
     }
 }
 
-/// Sampling settings, which some models refuse together with reasoning.
-const SAMPLING: [Field; 4] = [Field::Temperature, Field::TopP, Field::TopK, Field::TopLogprobs];
-
-/// Writes every supported setting of the table.
+/// Writes every setting of the table that the request has.
 pub(crate) fn write(
     request: &Request<'_>,
-    profile: &Profile,
+    settings: &[Setting],
     takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
+    json: &mut JsonWriter<'_>,
 ) {
-    if request.model.is_none() && takes.needs_model {
-        out.ledger.note("no model named: called `unknown`");
-        out.json.key("model").literal("unknown");
-    }
-    let samples = takes.sampling_with_thinking || !ThinkingPlan::is_asked(&request.reasoning, takes);
-    for Setting { names, field, how } in profile.settings {
+    for Setting { names, field, how: _ } in settings {
         let (Some(name), Some(setting)) = (names.first(), request.setting(*field)) else { continue };
-        if matches!((profile.support)(*field), Support::No(_)) {
-            continue;
-        }
-        if !takes.takes(*field) || !samples && SAMPLING.contains(field) {
-            lose_setting(*field, setting, out);
-            continue;
-        }
         let name: &str = match field {
             Field::MaxTokens => &takes.max_tokens,
             Field::Seed => &takes.seed,
             _ => name,
         };
-        write_one(name, *field, how, setting, takes, out);
-    }
-}
-
-fn write_one(
-    name: &str,
-    field: Field,
-    how: &SettingForm,
-    setting: SettingRef<'_, '_>,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
-    match setting {
-        SettingRef::Text(Some(text)) => match how {
-            SettingForm::Words(words) => match words.iter().find(|(ours, _)| text.is(ours)) {
-                Some((_, theirs)) => _ = out.json.key(name).literal(theirs),
-                None => out.lose_str(field, text, Reason::Narrowed),
-            },
-            SettingForm::OwnWords(words) if !words.iter().any(|word| text.is(word)) => {
-                out.lose_str(field, text, Reason::Narrowed);
-            }
-            SettingForm::ShortId(most) => {
-                let user = aliases::short_id(field, text, *most, out);
-                out.json.key(name).str(&user);
-            }
-            SettingForm::AsIs
-            | SettingForm::Between(..)
-            | SettingForm::Pairs(_)
-            | SettingForm::OwnWords(_) => {
-                out.json.key(name).str(text);
-            }
-        },
-        SettingRef::Number(Some(number)) => match fitted(field, number, how, takes) {
-            FittedNumber::Fits => _ = out.json.key(name).raw(number),
-            FittedNumber::Refused => out.lose_raw(field, number, Reason::Refused),
-            FittedNumber::Respelled(number) => {
-                out.ledger.note("number written in the form that the target takes");
-                out.json.key(name).raw(&Raw::new(&number));
-            }
-            FittedNumber::Repaired(repaired) => {
-                out.lose_raw(field, number, Reason::Refused);
-                out.ledger.note("number brought into the range that the target takes");
-                out.json.key(name).raw(&Raw::new(&repaired));
-            }
-        },
-        SettingRef::Flag(Some(flag)) => _ = out.json.key(name).bool(*flag),
-        SettingRef::Texts(texts) => {
-            let most = if field == Field::StopTexts { takes.max_stop_texts } else { usize::MAX };
-            let fits = |text: &&Str<'_>| field != Field::StopTexts || stops(text, takes);
-            let mut fitting = texts.iter().filter(fits).take(most).peekable();
-            if fitting.peek().is_some() {
-                out.json.key(name).array();
-                for text in fitting {
-                    out.json.str(text);
+        match setting {
+            SettingRef::Text(text) => _ = json.opt_str(name, text.as_ref()),
+            SettingRef::Number(number) => _ = json.opt_raw(name, number.as_ref()),
+            SettingRef::Flag(flag) => _ = json.opt_bool(name, *flag),
+            SettingRef::Texts(texts) if !texts.is_empty() => {
+                json.key(name).array();
+                for text in texts {
+                    json.str(text);
                 }
-                out.json.end_array();
+                json.end_array();
             }
-            let refused = texts.iter().filter(|text| !fits(text));
-            for text in refused.chain(texts.iter().filter(fits).skip(most)) {
-                out.lose_str(field, text, Reason::Refused);
-            }
-        }
-        SettingRef::Pairs(pairs) => {
-            let limits = if let SettingForm::Pairs(limits) = how { limits } else { &PairLimits::NONE };
-            let fits = |pair: &&(Str<'_>, Str<'_>)| limits.fit(pair);
-            let mut fitting = pairs.iter().filter(fits).take(limits.count).peekable();
-            if fitting.peek().is_some() {
-                out.json.key(name).object();
-                for (name, value) in fitting {
-                    out.json.key(name.as_escaped()).str(value);
+            SettingRef::Pairs(pairs) if !pairs.is_empty() => {
+                json.key(name).object();
+                for (name, value) in pairs {
+                    json.key(name.as_escaped()).str(value);
                 }
-                out.json.end_object();
+                json.end_object();
             }
-            let refused = pairs.iter().filter(|pair| !fits(pair));
-            for (_, value) in refused.chain(pairs.iter().filter(fits).skip(limits.count)) {
-                out.lose_str(field, value, Reason::Refused);
-            }
+            SettingRef::Texts(_) | SettingRef::Pairs(_) => {}
         }
-        SettingRef::Text(None) | SettingRef::Number(None) | SettingRef::Flag(None) => {}
     }
 }
 
 impl PairLimits {
-    const NONE: Self = Self { count: usize::MAX, name: usize::MAX, value: usize::MAX };
-
-    fn fit(&self, (name, value): &(Str<'_>, Str<'_>)) -> bool {
+    pub(crate) fn fit(&self, (name, value): &(Str<'_>, Str<'_>)) -> bool {
         let fits =
             |text: &Str<'_>, most| text.as_escaped().len() <= most || text.decode().chars().count() <= most;
         fits(name, self.name) && fits(value, self.value)
@@ -216,7 +138,7 @@ impl PairLimits {
 }
 
 /// A number fitted into the range of the target.
-enum FittedNumber {
+pub(crate) enum FittedNumber {
     Fits,
     /// The same number in a different spelling.
     Respelled(String),
@@ -229,7 +151,12 @@ const WHOLE: [Field; 5] =
     [Field::MaxTokens, Field::TopK, Field::Seed, Field::TopLogprobs, Field::AnswerCount];
 
 /// Brings a number into the range of the target, and refuses a value that is not a number.
-fn fitted(field: Field, number: &Raw<'_>, how: &SettingForm, takes: &Capabilities) -> FittedNumber {
+pub(crate) fn fitted(
+    field: Field,
+    number: &Raw<'_>,
+    how: &SettingForm,
+    takes: &Capabilities,
+) -> FittedNumber {
     let written = number.as_str();
     // Gemini's JSON allows integers as strings.
     let asked = written.trim_matches('"').parse::<f64>().ok().filter(|asked| asked.is_finite());
@@ -274,29 +201,9 @@ pub(crate) fn stated_limit(request: &Request<'_>, takes: &Capabilities) -> Optio
 }
 
 /// Whether the target accepts the stop sequence.
-fn stops(text: &Str<'_>, takes: &Capabilities) -> bool {
+pub(crate) fn stops(text: &Str<'_>, takes: &Capabilities) -> bool {
     let plain = text.decode();
     plain.len() <= takes.max_stop_bytes && (takes.blank_stop_texts || !plain.trim().is_empty())
-}
-
-/// Books a setting that the backend refuses as lost.
-fn lose_setting(field: Field, setting: SettingRef<'_, '_>, out: &mut WriterOutput<'_>) {
-    match setting {
-        SettingRef::Text(text) => out.lose_some(field, text.as_ref(), Reason::Refused),
-        SettingRef::Number(Some(number)) => out.lose_raw(field, number, Reason::Refused),
-        SettingRef::Flag(Some(_)) => out.lose(field, Reason::Refused),
-        SettingRef::Number(None) | SettingRef::Flag(None) => {}
-        SettingRef::Texts(texts) => {
-            for text in texts {
-                out.lose_str(field, text, Reason::Refused);
-            }
-        }
-        SettingRef::Pairs(pairs) => {
-            for (_, value) in pairs {
-                out.lose_str(field, value, Reason::Refused);
-            }
-        }
-    }
 }
 
 /// A dialect's words for a tool choice without a tool name.
@@ -315,105 +222,16 @@ impl ChoiceWords {
         ];
         words.into_iter().find(|(known, _)| word.is(known)).map(|(_, choice)| choice)
     }
-}
 
-/// Books the fields of another vendor's tool that the target's substitute does not have.
-pub(crate) fn lose_for_stand_in(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    out.ledger.note("another vendor's tool replaced by the target's own for the same");
-    out.lose_some(Field::ToolType, tool.vendor_type.as_ref(), Reason::Narrowed);
-    out.lose_str(Field::ToolName, &tool.name, Reason::Narrowed);
-    for (_, value) in &tool.config {
-        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
-    }
-}
-
-/// The tool choice that remains for the written tools: at most one of the first two members is set.
-#[derive(Default)]
-pub(crate) struct OfferedChoice<'a, 't> {
-    pub(crate) word: Option<&'static str>,
-    /// The chosen tool, and its name in the target.
-    pub(crate) tool: Option<(&'a Tool<'t>, Str<'static>)>,
-    /// Whether parallel calls are allowed, if calls are possible.
-    pub(crate) parallel: Option<bool>,
-    /// The list of allowed tools is still to be written.
-    pub(crate) allowed: bool,
-}
-
-/// Writes the tools that the target supports and books the other tools and their choice as lost; returns the remaining
-/// choice.
-pub(crate) fn write_tools<'a, 't>(
-    request: &'a Request<'t>,
-    dialect: (&Profile, &ChoiceWords),
-    (takes, thinks): (&Capabilities, bool),
-    out: &mut WriterOutput<'_>,
-    mut write: impl FnMut(&Tool<'t>, &Str<'_>, &mut WriterOutput<'_>),
-) -> OfferedChoice<'a, 't> {
-    let (profile, words) = dialect;
-    let (tools, choice) = (&request.tools, request.tool_choice.as_ref());
-    let says_allowed =
-        !matches!((profile.support)(Field::AllowedTools), Support::No(_) | Support::Emulated(_));
-    let allowed: HashSet<&str> =
-        request.allowed_tools.iter().filter(|_| !says_allowed).map(Str::as_escaped).collect();
-    let is_allowed = |tool: &Tool<'_>| allowed.is_empty() || allowed.contains(tool.name.as_escaped());
-    let is_offered = |tool: &&Tool<'_>| profile.offers(tool) && is_allowed(tool);
-    for tool in tools.iter().filter(|tool| !is_offered(tool)) {
-        out.lose_all(tool, if profile.offers(tool) { Reason::Refused } else { Reason::NoSlot });
-        if profile.offers(tool) {
-            out.ledger.note("tools that may not be used are not offered");
+    /// The word for a choice that names no tool.
+    pub(crate) const fn word(&self, choice: &ToolChoice<'_>) -> Option<&'static str> {
+        match choice {
+            ToolChoice::Auto => Some(self.auto),
+            ToolChoice::None => Some(self.none),
+            ToolChoice::Required => Some(self.required),
+            ToolChoice::Named(_) => None,
         }
     }
-    let names = aliases::sent_names(tools, profile.groups, takes.tool_names);
-    let offered = || tools.iter().zip(&names).filter(|(tool, _)| is_offered(tool));
-    if offered().next().is_none() {
-        lose_choice(choice, request.parallel_calls, out);
-        if says_allowed {
-            lose_setting(Field::AllowedTools, SettingRef::Texts(&request.allowed_tools), out);
-        }
-        return OfferedChoice::default();
-    }
-    out.json.key("tools").array();
-    for (tool, name) in offered() {
-        if *name != tool.name {
-            out.ledger.note("tool called by another name, which the target takes");
-        }
-        write(tool, name, out);
-    }
-    out.json.end_array();
-    let (mut word, mut tool) = match choice {
-        Some(ToolChoice::Auto) => (Some(words.auto), None),
-        Some(ToolChoice::None) => (Some(words.none), None),
-        Some(ToolChoice::Required) if takes.unnamed_calls => (Some(words.required), None),
-        Some(ToolChoice::Required) => {
-            let only = offered().next().filter(|_| offered().nth(1).is_none());
-            if only.is_some() {
-                out.ledger.note("call of the only tool demanded by its name");
-            }
-            (None, only)
-        }
-        Some(ToolChoice::Named(name)) => (None, offered().find(|(tool, _)| tool.name == *name)),
-        None => (None, None),
-    };
-    let forces = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
-    let may_force = takes.forced_calls_with_thinking || !thinks;
-    let names_none = word.is_none() && tool.is_none();
-    if forces && !may_force || names_none && choice == Some(&ToolChoice::Required) {
-        lose_choice(choice, None, out);
-        out.ledger.note("a call cannot be demanded of this model: left to it");
-        (word, tool) = (Some(words.auto), None);
-    } else if names_none {
-        lose_choice(choice, None, out);
-    }
-    let parallel = request.parallel_calls;
-    let parallel =
-        parallel.filter(|_| choice != Some(&ToolChoice::None) && takes.takes(Field::ParallelCalls));
-    if parallel.is_none() {
-        lose_choice(None, request.parallel_calls, out);
-    }
-    let tool = tool.map(|(tool, name)| {
-        let own = profile.own_tool(tool).map(|(_, name)| name.into_owned());
-        (tool, own.unwrap_or_else(|| name.clone().into_owned()))
-    });
-    OfferedChoice { word, tool, parallel, allowed: says_allowed && !request.allowed_tools.is_empty() }
 }
 
 /// A dialect's words for a mark that asks the provider to cache everything up to the mark. Each dialect has one type
@@ -459,20 +277,6 @@ impl CacheWords {
 
     fn has_lifetime(&self, lifetime: &Str<'_>) -> bool {
         self.lifetimes.iter().any(|known| lifetime.is(known))
-    }
-}
-
-/// Books the tool choice of a request without tools.
-fn lose_choice(choice: Option<&ToolChoice<'_>>, parallel: Option<bool>, out: &mut WriterOutput<'_>) {
-    match choice {
-        Some(ToolChoice::Named(name)) => out.lose_str(Field::ToolChoice, name, Reason::Refused),
-        Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {
-            out.lose(Field::ToolChoice, Reason::Refused);
-        }
-        None => {}
-    }
-    if parallel.is_some() {
-        out.lose(Field::ParallelCalls, Reason::Refused);
     }
 }
 

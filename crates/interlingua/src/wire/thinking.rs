@@ -22,7 +22,7 @@ const LADDER: [(&str, u64); 7] = [
 pub(crate) struct ThinkingPlan<'a> {
     /// Switch reasoning off, on backends where `none` is not an effort.
     pub(crate) off: bool,
-    pub(crate) effort: Option<&'a str>,
+    pub(crate) effort: Option<Str<'static>>,
     pub(crate) budget: Option<Raw<'a>>,
 }
 
@@ -30,9 +30,9 @@ impl<'a> ThinkingPlan<'a> {
     /// The settings nearest to those of the source. Settings that are dropped or written in a different form are
     /// booked. `limit` is the output token limit of the request, if any.
     pub(crate) fn new(
-        reasoning: &'a Reasoning<'_>,
+        reasoning: &Reasoning<'a>,
         limit: Option<u64>,
-        takes: &'a Capabilities,
+        takes: &Capabilities,
         out: &mut WriterOutput<'_>,
     ) -> Self {
         let Reasoning { effort, budget, mode: _, visibility: _ } = reasoning;
@@ -60,14 +60,16 @@ impl<'a> ThinkingPlan<'a> {
         &mut self,
         effort: &Str<'_>,
         limit: Option<u64>,
-        takes: &'a Capabilities,
+        takes: &Capabilities,
         out: &mut WriterOutput<'_>,
     ) {
+        let rung = LADDER.iter().position(|(word, _)| effort.is(word));
         if let Some(word) = takes.efforts.iter().find(|word| effort.is(word)) {
-            self.effort = Some(word);
+            self.effort =
+                Some(rung.map_or_else(|| Str::from_plain(word), |rung| Str::escaped(LADDER[rung].0)));
             return;
         }
-        let Some(rung) = LADDER.iter().position(|(word, _)| effort.is(word)) else {
+        let Some(rung) = rung else {
             return out.lose_str(Field::Effort, effort, Reason::Refused);
         };
         if rung == 0 && takes.thinking.off {
@@ -92,7 +94,7 @@ impl<'a> ThinkingPlan<'a> {
     /// budget without an equivalent in the range is dropped.
     fn ask_budget(
         &mut self,
-        budget: &'a Raw<'_>,
+        budget: &Raw<'a>,
         limit: Option<u64>,
         takes: &Capabilities,
         out: &mut WriterOutput<'_>,
@@ -103,7 +105,7 @@ impl<'a> ThinkingPlan<'a> {
         }
         let (least, most) = range(limit, takes);
         match asked.filter(|asked| *asked > 0 && least <= most) {
-            Some(asked) if (least..=most).contains(&asked) => self.budget = Some(budget.reborrow()),
+            Some(asked) if (least..=most).contains(&asked) => self.budget = Some(budget.clone()),
             Some(asked) => {
                 out.lose_raw(Field::ReasoningBudget, budget, Reason::Narrowed);
                 out.ledger.note("number brought into the range that the target takes");
@@ -126,14 +128,9 @@ impl<'a> ThinkingPlan<'a> {
         is_effort || budget.is_some() || mode.is_some()
     }
 
-    /// The reasoning budget in tokens.
-    pub(crate) fn budget_tokens(&self) -> u64 {
-        self.budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0)
-    }
-
     /// Whether the plan makes the model reason.
     pub(crate) fn thinks(&self) -> bool {
-        self.budget.is_some() || self.effort.is_some_and(|effort| effort != "none")
+        self.budget.is_some() || self.effort.as_ref().is_some_and(|effort| !effort.is("none"))
     }
 }
 
@@ -151,10 +148,10 @@ fn of_budget(tokens: u64) -> usize {
 }
 
 /// The word of a rung, or the nearest word below it, or else above it.
-fn nearest(rung: usize, words: &[RuleWord]) -> Option<&str> {
+fn nearest(rung: usize, words: &[RuleWord]) -> Option<Str<'static>> {
     let below = LADDER[..=rung].iter().rev();
     let above = LADDER[rung..].iter();
     // `none` is not the nearest word to any effort.
-    let rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
-    rungs.into_iter().find_map(|(word, _)| words.iter().map(AsRef::as_ref).find(|known| known == word))
+    let mut rungs = below.chain(above).filter(|(word, _)| rung == 0 || *word != "none");
+    rungs.find(|(word, _)| words.iter().any(|known| known == word)).map(|(word, _)| Str::escaped(word))
 }

@@ -2,19 +2,15 @@
 
 use super::BACKEND;
 use super::blocks::CACHE;
-use crate::json::{Raw, Str};
+use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
-use crate::pipe::WriterOutput;
-use crate::tape::{TapeBuf, Val, WantedNames};
+use crate::tape::{Val, WantedNames};
 use crate::wire::backends::Capabilities;
-use crate::wire::schemas::{write_answer_schema, write_tool_schema};
-use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, OfferedTools, SETTINGS_MARK, Setting, SettingForm, lose_for_stand_in,
-    may_call, write_tools,
-};
+use crate::wire::narrow::{Narrowing, ToolRules};
+use crate::wire::settings::{ChoiceWords, OfferedTools, SETTINGS_MARK, Setting, SettingForm, may_call};
 use crate::wire::thinking::ThinkingPlan;
-use crate::wire::{aliases, note_blanks, settings};
+use crate::wire::{note_blanks, settings};
 
 /// Settings that are a single value. The current API types omit sampling and newer models refuse it, but older clients
 /// still send it: sampling is read and, by the support table of requests, never written.
@@ -143,194 +139,172 @@ fn tool_choice<'t>(choice: Val<'t>, tools: &[Tool<'_>]) -> Option<ToolChoice<'t>
     CHOICES.read(&kind.str()?).inspect(|_| _ = kind.note(Field::ToolChoice))
 }
 
-/// Opens the request and writes everything before `system` and `messages`.
-pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
-    out.json.object();
-    settings::write(request, &BACKEND, takes, out);
-    if request.stream_usage == Some(false) {
-        out.lose(Field::StreamUsage, Reason::Narrowed);
+/// The members that tools of this API do not have.
+const TOOLS: ToolRules = ToolRules {
+    not_on_own: &[
+        (Field::ToolDescription, Reason::Refused),
+        (Field::ToolSchema, Reason::Refused),
+        (Field::ToolStrict, Reason::Refused),
+        (Field::ToolDeferred, Reason::Refused),
+    ],
+    not_on_functions: &[(Field::ToolConfig, Reason::NoSlot)],
+    not_on_free_text: &[(Field::ToolConfig, Reason::NoSlot), (Field::ToolSchema, Reason::NoSlot)],
+    needs_schema: true,
+    ..ToolRules::EVERYTHING
+};
+
+/// Narrows the settings of a request to those of the API and the model.
+pub(super) fn narrow(settings: &mut Narrowing<'_, '_, '_>) {
+    let (asked, takes) = (settings.asked, settings.takes);
+    settings.values(SETTINGS);
+    if asked.stream_usage == Some(false) {
+        settings.lose(Field::StreamUsage, Reason::Narrowed);
     }
-    let limit = settings::stated_limit(request, takes);
-    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
-    if let Some(default) = takes.max_tokens_default.filter(|_| limit.is_none()) {
-        out.ledger.note("no output limit given: that of the backend's rules");
-        // Thinking counts toward the limit.
-        out.json.key("max_tokens").u64(default.saturating_add(thinking.budget_tokens()));
+    let plan = settings.thinking();
+    if settings.request.max_tokens.is_none() && takes.max_tokens_default.is_some() {
+        settings.note("no output limit given: that of the backend's rules");
     }
-    let thinks = write_thinking(&request.reasoning, &thinking, takes, out) || thinking.thinks();
-    write_output(thinking.effort, request.format.as_ref(), takes, out);
-    if let Some(user) = request.user.as_ref().filter(|_| !takes.takes(Field::EndUser)) {
-        out.lose_str(Field::EndUser, user, Reason::Refused);
-    } else if let Some(user) = &request.user {
-        let user = aliases::short_id(Field::EndUser, user, USER, out);
-        out.json.key("metadata").object().key("user_id").str(&user).end_object();
+    let thinks = plan.thinks();
+    let thinks = narrow_thinking(plan, settings) || thinks;
+    match &asked.format {
+        // In this API a response always matches its schema.
+        Some(Format::Schema(schema)) if schema.strict == Some(false) => {
+            settings.lose_word(Field::FormatStrict, Reason::Narrowed);
+        }
+        Some(Format::Text) => {
+            settings.lose_word(Field::AnswerFormat, Reason::Redundant);
+            settings.change().format = None;
+        }
+        Some(Format::Schema(_) | Format::JsonObject) | None => {}
     }
-    if let Some(mark) = &request.cache {
-        CACHE.lose_rest(mark, SETTINGS_MARK, out);
-        CACHE.write(mark, &mut out.json);
+    settings.answer_schema();
+    if takes.takes(Field::EndUser) {
+        settings.short_id(Field::EndUser, USER);
+    } else {
+        settings.lose(Field::EndUser, Reason::Refused);
     }
-    let mut tape = TapeBuf::default();
-    let write_tool = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
-        write_tool((tool, name), takes, &mut tape, out);
-    };
-    let takes = (takes, thinks);
-    let OfferedChoice { word, tool, parallel, allowed: _ } =
-        write_tools(request, (&BACKEND, &CHOICES), takes, out, write_tool);
-    // Omit the API's defaults.
-    if word.is_none() && tool.is_none() && parallel.is_none() {
-        return;
+    if let Some(mark) = &asked.cache {
+        settings.cache(mark);
     }
-    let word = if tool.is_some() { "tool" } else { word.unwrap_or(CHOICES.auto) };
-    out.json.key("tool_choice").object().key("type").literal(word);
-    if let Some((_, name)) = tool {
-        out.json.key("name").str(&name);
-    }
-    out.json.opt_bool("disable_parallel_tool_use", parallel.map(|parallel| !parallel)).end_object();
+    settings.tools(&TOOLS, thinks, |_| true);
 }
 
-/// Writes `thinking`. Only a budget selects `enabled`. Returns whether thinking is on.
-fn write_thinking(
-    reasoning: &Reasoning<'_>,
-    plan: &ThinkingPlan<'_>,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) -> bool {
-    let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
+/// Narrows the reasoning settings; returns whether thinking is on. Only a budget selects `enabled`.
+fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, '_>) -> bool {
+    let takes = settings.takes;
+    let Reasoning { effort: _, mode, budget: _, visibility } = &settings.asked.reasoning;
     let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
     let mode_fits = mode_is("adaptive") || mode_is("between_tools");
     let word = match &plan.budget {
-        _ if plan.off => "disabled",
-        Some(_) if !mode_fits => "enabled",
-        _ if mode_is("between_tools") && takes.thinking.adaptive => "between_tools",
+        _ if plan.off => Some("disabled"),
+        Some(_) if !mode_fits => Some("enabled"),
+        _ if mode_is("between_tools") && takes.thinking.adaptive => Some("between_tools"),
         // A model without budgets decides itself how much to think.
-        _ if takes.thinking.adaptive && (mode.is_some() || visibility.is_some()) => "adaptive",
-        _ => "",
+        _ if takes.thinking.adaptive && (mode.is_some() || visibility.is_some()) => Some("adaptive"),
+        _ => None,
     };
-    let budget = plan.budget.as_ref().filter(|_| word == "enabled");
-    if let Some(budget) = plan.budget.as_ref().filter(|_| budget.is_none()) {
-        out.lose_raw(Field::ReasoningBudget, budget, Reason::Refused);
+    let has_budget = word == Some("enabled");
+    if plan.budget.is_some() && !has_budget {
+        settings.lose(Field::ReasoningBudget, Reason::Refused);
     }
-    out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|mode| !mode.is(word)), Reason::Refused);
-    let display = visibility.as_ref().filter(|_| !word.is_empty() && !plan.off);
-    let known = |visibility: &&Str<'_>| DISPLAYS.iter().any(|known| visibility.is(known));
+    if word.is_none_or(|word| !mode_is(word)) {
+        settings.lose(Field::ReasoningMode, Reason::Refused);
+    }
+    let is_on = word.is_some() && !plan.off;
+    let display = visibility.as_ref().filter(|_| is_on);
+    let own = display.and_then(|display| DISPLAYS.into_iter().find(|known| display.is(known)));
     // All summary lengths map to `summarized`.
-    let shown =
-        |visibility: &&Str<'_>| ["auto", "concise", "detailed"].iter().any(|word| visibility.is(word));
-    let emulated = display.filter(shown).map(|_| Str::escaped("summarized"));
-    let display = display.filter(known);
-    let hidden = visibility.as_ref().filter(|_| display.is_none());
-    out.lose_some(Field::ReasoningVisibility, hidden, Reason::Narrowed);
-    if !word.is_empty() {
-        out.json.key("thinking").object().key("type").literal(word);
-        out.json
-            .opt_raw("budget_tokens", budget)
-            .opt_str("display", display.or(emulated.as_ref()))
-            .end_object();
+    let is_summary = |display: &&Str<'_>| ["auto", "concise", "detailed"].iter().any(|word| display.is(word));
+    let emulated = display.filter(is_summary).map(|_| DISPLAYS[0]);
+    if own.is_none() {
+        settings.lose(Field::ReasoningVisibility, Reason::Narrowed);
     }
-    !word.is_empty() && !plan.off
+    settings.set_reasoning(Reasoning {
+        effort: plan.effort,
+        mode: word.map(Str::escaped),
+        budget: plan.budget.filter(|_| has_budget),
+        visibility: own.or(emulated).map(Str::escaped),
+    });
+    is_on
+}
+
+/// Opens the request and writes everything before `system` and `messages`.
+pub(super) fn write(request: &Request<'_>, takes: &Capabilities, json: &mut JsonWriter<'_>) {
+    json.object();
+    settings::write(request, SETTINGS, takes, json);
+    let Reasoning { effort, mode, budget, visibility } = &request.reasoning;
+    if let Some(default) = takes.max_tokens_default.filter(|_| request.max_tokens.is_none()) {
+        // Thinking counts toward the limit.
+        let thinking = budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0);
+        json.key("max_tokens").u64(default.saturating_add(thinking));
+    }
+    if let Some(word) = mode {
+        json.key("thinking").object().key("type").str(word).opt_raw("budget_tokens", budget.as_ref());
+        json.opt_str("display", visibility.as_ref()).end_object();
+    }
+    write_output(effort.as_ref(), request.format.as_ref(), json);
+    if let Some(user) = &request.user {
+        json.key("metadata").object().key("user_id").str(user).end_object();
+    }
+    if let Some(mark) = &request.cache {
+        CACHE.write(mark, json);
+    }
+    if !request.tools.is_empty() {
+        json.key("tools").array();
+        for tool in &request.tools {
+            write_tool(tool, json);
+        }
+        json.end_array();
+    }
+    write_choice(request, json);
+}
+
+fn write_choice(request: &Request<'_>, json: &mut JsonWriter<'_>) {
+    let Request { tool_choice, parallel_calls, .. } = request;
+    // Omit the API's defaults.
+    if tool_choice.is_none() && parallel_calls.is_none() {
+        return;
+    }
+    let choice = tool_choice.as_ref().unwrap_or(&ToolChoice::Auto);
+    json.key("tool_choice").object().key("type").literal(CHOICES.word(choice).unwrap_or("tool"));
+    if let ToolChoice::Named(name) = choice {
+        json.key("name").str(name);
+    }
+    json.opt_bool("disable_parallel_tool_use", parallel_calls.map(|parallel| !parallel)).end_object();
 }
 
 /// Writes `output_config`: the effort and the response format.
-fn write_output(
-    effort: Option<&str>,
-    format: Option<&Format<'_>>,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
+fn write_output(effort: Option<&Str<'_>>, format: Option<&Format<'_>>, json: &mut JsonWriter<'_>) {
     let schema = match format {
-        Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict })) => {
-            // In this API a response always matches its schema.
-            if *strict == Some(false) {
-                out.lose(Field::FormatStrict, Reason::Narrowed);
-            }
-            Some(schema)
-        }
-        // Written as an instruction.
-        Some(Format::JsonObject) => None,
-        Some(Format::Text) => {
-            out.lose(Field::AnswerFormat, Reason::Redundant);
-            None
-        }
-        None => None,
+        Some(Format::Schema(SchemaFormat { name: _, schema, description: _, strict: _ })) => Some(schema),
+        // An instruction asks for any JSON object.
+        Some(Format::JsonObject | Format::Text) | None => None,
     };
     if effort.is_none() && schema.is_none() {
         return;
     }
-    let json = out.json.key("output_config").object();
-    if let Some(word) = effort {
-        json.key("effort").literal(word);
-    }
+    json.key("output_config").object().opt_str("effort", effort);
     if let Some(schema) = schema {
-        out.json.key("format").object().key("type").literal("json_schema").key("schema");
-        write_answer_schema(schema, takes.schemas, &mut TapeBuf::default(), out);
-        out.json.end_object();
+        json.key("format").object().key("type").literal("json_schema").key("schema").raw(schema).end_object();
     }
-    out.json.end_object();
+    json.end_object();
 }
 
-fn write_tool(
-    (tool, new): (&Tool<'_>, &Str<'_>),
-    takes: &Capabilities,
-    tape: &mut TapeBuf,
-    out: &mut WriterOutput<'_>,
-) {
+fn write_tool(tool: &Tool<'_>, json: &mut JsonWriter<'_>) {
     // The API has no result schemas and no grammars; the support table lists both as lost.
     #[rustfmt::skip]
     let Tool {
-        kind, vendor_type, name: _, description, schema, strict, config, service, namespace: _, output_schema: _,
+        kind: _, vendor_type, name, description, schema, strict, config, service: _, namespace: _, output_schema: _,
         grammar: _, deferred, cache,
     } = tool;
-
+    json.object().opt_str("type", vendor_type.as_ref()).key("name").str(name);
+    for (name, value) in config {
+        json.key(name.as_escaped()).raw(value);
+    }
+    json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
+    json.opt_bool("defer_loading", *deferred).opt_raw("input_schema", schema.as_ref());
     if let Some(mark) = cache {
-        CACHE.lose_rest(mark, SETTINGS_MARK, out);
+        CACHE.write(mark, json);
     }
-    let foreign = vendor_type.as_ref().filter(|kind| BACKEND.own_type(kind).is_none());
-    let stand_in = foreign.and_then(|_| BACKEND.stand_in(*service));
-    out.json.object();
-    if let Some((own_type, own_name)) = stand_in {
-        lose_for_stand_in(tool, out);
-        out.json.key("type").literal(own_type).key("name").literal(own_name);
-    } else {
-        out.json.opt_str("type", vendor_type.as_ref()).key("name").str(new);
-    }
-    if vendor_type.is_some() {
-        for (name, value) in config.iter().filter(|_| stand_in.is_none()) {
-            out.json.key(name.as_escaped()).raw(value);
-        }
-        out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
-        if let Some(schema) = schema {
-            out.lose_raw(Field::ToolSchema, schema, Reason::Refused);
-        }
-        if strict.is_some() {
-            out.lose_of(tool, Field::ToolStrict, Reason::Refused);
-        }
-        if deferred.is_some() {
-            out.lose_of(tool, Field::ToolDeferred, Reason::Refused);
-        }
-    } else {
-        if *kind == CallKind::Vendor {
-            out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
-        }
-        for (_, value) in config {
-            out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
-        }
-        out.json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
-        out.json.opt_bool("defer_loading", *deferred).key("input_schema");
-        if *kind == CallKind::FreeText {
-            if let Some(schema) = schema {
-                out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
-            }
-            out.ledger.note("free-text tool offered as a function with the member `input`");
-            out.json.raw(&Raw::new(FREE_TEXT));
-        } else {
-            write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
-        }
-    }
-    if let Some(mark) = cache {
-        CACHE.write(mark, &mut out.json);
-    }
-    out.json.end_object();
+    json.end_object();
 }
-
-const FREE_TEXT: &str =
-    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";

@@ -14,6 +14,7 @@ use crate::wire::arguments::ArgumentObject;
 use crate::wire::assistant::{AssistantForm, Growth, Opening};
 use crate::wire::backends::{ModelCapabilities, SystemPlaces};
 use crate::wire::content::{HeldText, WireContent};
+use crate::wire::narrow::Narrowing;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::settings::PART_MARK;
@@ -202,8 +203,12 @@ impl RequestForm for MessagesRequest {
         &BACKEND
     }
 
+    fn narrow(&self, settings: &mut Narrowing<'_, '_, '_>) {
+        settings::narrow(settings);
+    }
+
     fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
-        settings::write(request, takes, out);
+        settings::write(request, takes, &mut out.json);
         self.takes = Some(takes.clone());
         if request.format == Some(Format::JsonObject) {
             out.ledger.note("any JSON object asked for by an instruction");

@@ -3,19 +3,16 @@
 use super::super::parts::either;
 use super::schema::as_json_schema;
 use super::{BACKEND, GENERATION};
-use crate::json::{JsonBuffer, Raw, Str};
+use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};
-use crate::pipe::WriterOutput;
-use crate::tape::{Kind, TapeBuf, Val};
+use crate::tape::{Kind, Val};
 use crate::wire::backends::Capabilities;
+use crate::wire::narrow::{Narrowing, ToolRules};
 use crate::wire::profile::OwnTool;
-use crate::wire::schemas::{write_answer_schema, write_tool_schema};
-use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, OfferedTools, Setting, SettingForm, lose_for_stand_in, write_tools,
-};
+use crate::wire::settings::{ChoiceWords, OfferedTools, Setting, SettingForm};
 use crate::wire::thinking::ThinkingPlan;
-use crate::wire::{aliases, note_blanks, settings};
+use crate::wire::{note_blanks, settings};
 
 /// Settings in the request itself.
 pub(super) const BESIDE: &[Setting] = &[
@@ -83,6 +80,8 @@ const LEVELS: [(&str, &str); 4] =
     [("minimal", "MINIMAL"), ("low", "LOW"), ("medium", "MEDIUM"), ("high", "HIGH")];
 /// The model's words for visible thoughts.
 const SHOWN: [&str; 4] = ["summarized", "auto", "concise", "detailed"];
+/// The model's word for no effort.
+const OFF: &str = "none";
 /// The model's word for hidden thoughts.
 const HIDDEN: &str = "omitted";
 
@@ -281,270 +280,233 @@ fn read_choice<'t>(config: Val<'t>, request: &mut Request<'t>) {
         mode.str().and_then(|word| CHOICES.read(&word)).inspect(|_| _ = mode.note(Field::ToolChoice));
 }
 
-/// Opens the request and writes every member before `systemInstruction` and `contents`.
-pub(super) fn write(request: &Request<'_>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
-    out.json.object();
-    settings::write(request, &BACKEND, takes, out);
-    let limit = settings::stated_limit(request, takes);
-    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
-    let mut config = JsonBuffer::default();
-    {
-        let out = &mut out.redirected(config.hold());
-        settings::write(request, &GENERATION, takes, out);
-        write_modalities(&request.modalities, out);
-        write_thinking(&request.reasoning, &thinking, takes, out);
-        write_format(request.format.as_ref(), takes, out);
-    }
-    if !config.bytes().is_empty() {
-        out.json.key("generationConfig").object().values(config.bytes()).end_object();
-    }
-    write_all_tools(request, takes, thinking.thinks(), out);
-}
+/// The members that tools of this API do not have.
+const TOOLS: ToolRules = ToolRules {
+    not_on_own: &[
+        (Field::ToolDescription, Reason::Refused),
+        (Field::ToolSchema, Reason::Refused),
+        (Field::ToolOutputSchema, Reason::Refused),
+        (Field::ToolStrict, Reason::Refused),
+    ],
+    not_on_stand_ins: &[(Field::ToolKind, Reason::Narrowed)],
+    not_on_functions: &[(Field::ToolConfig, Reason::NoSlot)],
+    not_on_free_text: &[(Field::ToolConfig, Reason::NoSlot), (Field::ToolSchema, Reason::NoSlot)],
+    ..ToolRules::EVERYTHING
+};
 
-fn write_modalities(modalities: &[Str<'_>], out: &mut WriterOutput<'_>) {
-    let word = |ours: &Str<'_>| MODALITIES.iter().find(|(known, _)| ours.is(known)).map(|(_, word)| *word);
-    for odd in modalities.iter().filter(|ours| word(ours).is_none()) {
-        out.lose_str(Field::Modalities, odd, Reason::Narrowed);
-    }
-    if modalities.iter().any(|ours| word(ours).is_some()) {
-        out.json.key("responseModalities").array();
-        for word in modalities.iter().filter_map(word) {
-            out.json.literal(word);
-        }
-        out.json.end_array();
+/// Narrows the settings of a request to those of the API and the model.
+pub(super) fn narrow(settings: &mut Narrowing<'_, '_, '_>) {
+    settings.values(BESIDE);
+    let plan = settings.thinking();
+    settings.values(WITHIN);
+    settings.modalities(&MODALITIES);
+    let thinks = plan.thinks();
+    narrow_thinking(plan, settings);
+    settings.answer_schema();
+    if settings.tools(&TOOLS, thinks, |_| true) {
+        narrow_choice(settings);
     }
 }
 
-/// Writes `thinkingConfig`: a level or a budget, never both.
-fn write_thinking(
-    reasoning: &Reasoning<'_>,
-    plan: &ThinkingPlan<'_>,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
-    let Reasoning { effort: _, mode, budget: _, visibility } = reasoning;
+/// A level or a budget, never both.
+fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, '_>) {
+    let takes = settings.takes;
+    let Reasoning { effort: _, mode, budget: _, visibility } = &settings.asked.reasoning;
     let thinks = takes.thinking.budget || !takes.efforts.is_empty();
-    let level = plan.effort.and_then(|ours| LEVELS.iter().find(|(known, _)| *known == ours));
-    let budget = plan.budget.as_ref().filter(|_| level.is_none());
-    if let Some(unsaid) = plan.budget.as_ref().filter(|_| level.is_some()) {
-        out.lose_raw(Field::ReasoningBudget, unsaid, Reason::Refused);
+    let level = plan.effort.filter(|ours| LEVELS.iter().any(|(known, _)| ours.is(known)));
+    if level.is_some() && plan.budget.is_some() {
+        settings.lose(Field::ReasoningBudget, Reason::Refused);
     }
+    let budget = plan.budget.filter(|_| level.is_none());
     let mode_is = |word: &str| mode.as_ref().is_some_and(|mode| mode.is(word));
     let auto =
         mode_is("adaptive") && takes.thinking.budget && level.is_none() && budget.is_none() && !plan.off;
     if !auto {
         // The mode has no field of its own beside level and budget.
-        out.lose_some(Field::ReasoningMode, mode.as_ref(), Reason::Narrowed);
+        settings.lose(Field::ReasoningMode, Reason::Narrowed);
     }
-    let shown = visibility.as_ref().map(|word| {
-        let known = |words: &[&str]| words.iter().any(|known| word.is(known));
-        // The API has one form of summary, regardless of length.
-        if !(word.is(SHOWN[0]) || word.is(HIDDEN)) {
-            out.lose_str(Field::ReasoningVisibility, word, Reason::Narrowed);
-        }
-        known(&SHOWN)
-    });
-    let asks_unsaid = shown.is_none() && mode_is("enabled") && thinks && !plan.off;
-    if asks_unsaid {
-        out.ledger.note("thoughts asked for, which others show unasked");
+    // The API has one form of summary, regardless of length.
+    if visibility.as_ref().is_some_and(|word| !(word.is(SHOWN[0]) || word.is(HIDDEN))) {
+        settings.narrowed(Field::ReasoningVisibility);
     }
-    let shown = shown.or(asks_unsaid.then_some(true)).filter(|_| thinks);
+    let shown = visibility.as_ref().map(|word| SHOWN.iter().any(|known| word.is(known)));
+    let is_unasked = shown.is_none() && mode_is("enabled") && thinks && !plan.off;
+    if is_unasked {
+        settings.note("thoughts asked for, which others show unasked");
+    }
+    let shown = shown.or(is_unasked.then_some(true)).filter(|_| thinks);
     if shown.is_none() {
-        out.lose_some(Field::ReasoningVisibility, visibility.as_ref(), Reason::Refused);
-    }
-    if level.is_none() && budget.is_none() && !plan.off && !auto && shown.is_none() {
-        return;
+        settings.lose(Field::ReasoningVisibility, Reason::Refused);
     }
     if plan.off && !thinks {
         // A model without thinking needs no switch to disable it.
-        return out.lose(Field::Effort, Reason::Redundant);
+        settings.lose(Field::Effort, Reason::Redundant);
     }
-    let json = out.json.key("thinkingConfig").object().opt_bool("includeThoughts", shown);
-    if let Some((_, level)) = level {
+    let off = (plan.off && thinks).then_some(OFF);
+    settings.set_reasoning(Reasoning {
+        effort: level.or(off.map(Str::escaped)),
+        mode: mode.clone().filter(|_| auto),
+        budget,
+        visibility: shown.map(|shown| Str::escaped(if shown { SHOWN[0] } else { HIDDEN })),
+    });
+}
+
+/// Only functions can be chosen. The API has no setting for parallel calls, and strictness is that of all functions together:
+/// the mode `VALIDATED`.
+fn narrow_choice(settings: &mut Narrowing<'_, '_, '_>) {
+    let asked = settings.asked;
+    let is_function = |tool: &Tool<'_>| tool.vendor_type.is_none();
+    if let Some(ToolChoice::Named(name)) = &settings.request.tool_choice
+        && !settings.request.tools.iter().any(|tool| is_function(tool) && tool.name == *name)
+    {
+        settings.lose_choice();
+    }
+    if settings.request.parallel_calls.is_some() {
+        settings.lose(Field::ParallelCalls, Reason::NoSlot);
+    }
+    settings.allowed_tools(
+        |choice| !matches!(choice, Some(ToolChoice::Named(_) | ToolChoice::None)),
+        is_function,
+    );
+    let functions = || asked.tools.iter().filter(|tool| is_function(tool) && BACKEND.offers(tool));
+    let all_strict = functions().next().is_some() && functions().all(|tool| tool.strict == Some(true));
+    let choice = settings.request.tool_choice.as_ref();
+    let forced = matches!(choice, Some(ToolChoice::Required | ToolChoice::Named(_)));
+    let may_call = !forced && choice != Some(&ToolChoice::None);
+    if may_call && !all_strict && !settings.request.allowed_tools.is_empty() {
+        settings.note("calls held to their schemas, because the tools that may be used are named");
+    }
+    if may_call && all_strict {
+        return;
+    }
+    for tool in functions().filter(|tool| tool.strict.is_some()) {
+        // A required call matches its schema, strict or not.
+        let redundant = forced && tool.strict == Some(true);
+        let reason = if redundant { Reason::Redundant } else { Reason::NoSlot };
+        settings.lose_of(tool, Field::ToolStrict, reason);
+    }
+    for tool in &mut settings.change().tools {
+        tool.strict = None;
+    }
+}
+
+/// Opens the request and writes every member before `systemInstruction` and `contents`.
+pub(super) fn write(request: &Request<'_>, takes: &Capabilities, json: &mut JsonWriter<'_>) {
+    json.object();
+    settings::write(request, BESIDE, takes, json);
+    let mut config = JsonBuffer::default();
+    {
+        let json = &mut config.hold();
+        settings::write(request, WITHIN, takes, json);
+        if !request.modalities.is_empty() {
+            json.key("responseModalities").array();
+            for word in &request.modalities {
+                json.str(word);
+            }
+            json.end_array();
+        }
+        write_thinking(&request.reasoning, json);
+        write_format(request.format.as_ref(), json);
+    }
+    if !config.bytes().is_empty() {
+        json.key("generationConfig").object().values(config.bytes()).end_object();
+    }
+    write_tools(&request.tools, json);
+    write_choice(request, json);
+}
+
+/// Writes `thinkingConfig`. A budget of 0 switches thinking off, and a budget of -1 leaves it to the model.
+fn write_thinking(reasoning: &Reasoning<'_>, json: &mut JsonWriter<'_>) {
+    if *reasoning == Reasoning::default() {
+        return;
+    }
+    let Reasoning { effort, mode, budget, visibility } = reasoning;
+    let shown = visibility.as_ref().map(|word| word.is(SHOWN[0]));
+    json.key("thinkingConfig").object().opt_bool("includeThoughts", shown);
+    let is_level = |ours: &str| effort.as_ref().is_some_and(|effort| effort.is(ours));
+    if let Some((_, level)) = LEVELS.iter().find(|(ours, _)| is_level(ours)) {
         json.key("thinkingLevel").literal(level);
     }
     if let Some(budget) = budget {
         json.key("thinkingBudget").raw(budget);
-    } else if plan.off {
+    } else if is_level(OFF) {
         json.key("thinkingBudget").u64(0);
-    } else if auto {
+    } else if mode.is_some() {
         json.key("thinkingBudget").i64(-1);
     }
     json.end_object();
 }
 
-fn write_format(format: Option<&Format<'_>>, takes: &Capabilities, out: &mut WriterOutput<'_>) {
+fn write_format(format: Option<&Format<'_>>, json: &mut JsonWriter<'_>) {
     let Some(format) = format else { return };
-    let json = out.json.key("responseMimeType");
+    json.key("responseMimeType");
     match format {
         Format::Text => _ = json.literal("text/plain"),
         Format::JsonObject => _ = json.literal("application/json"),
         Format::Schema(SchemaFormat { name: _, schema, description: _, strict: _ }) => {
-            json.literal("application/json").key("responseJsonSchema");
-            write_answer_schema(schema, takes.schemas, &mut TapeBuf::default(), out);
+            json.literal("application/json").key("responseJsonSchema").raw(schema);
         }
     }
 }
 
 /// Writes `tools`: all functions in one entry, as the enterprise API requires, and each of the vendor's own tools in a
-/// separate entry; then `toolConfig`.
-fn write_all_tools(request: &Request<'_>, takes: &Capabilities, thinks: bool, out: &mut WriterOutput<'_>) {
-    let (mut functions, mut own, mut listed) =
-        (JsonBuffer::default(), JsonBuffer::default(), JsonBuffer::default());
-    let mut tape = TapeBuf::default();
-    let write = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
-        if tool.vendor_type.is_some() {
-            write_own_tool(tool, &mut out.redirected(own.hold()));
-        } else {
-            write_function((tool, name), takes, &mut tape, &mut out.redirected(functions.hold()));
+/// separate entry, such as `{"googleSearch":{}}`.
+fn write_tools(tools: &[Tool<'_>], json: &mut JsonWriter<'_>) {
+    if tools.is_empty() {
+        return;
+    }
+    json.key("tools").array();
+    let mut functions = tools.iter().filter(|tool| tool.vendor_type.is_none()).peekable();
+    if functions.peek().is_some() {
+        json.object().key("functionDeclarations").array();
+        for function in functions {
+            write_function(function, json);
         }
-    };
-    let choice = {
-        // `write_tools` writes a flat list of tools. Tools are grouped in this API, so the flat list is discarded.
-        let out = &mut out.redirected(listed.hold());
-        write_tools(request, (&BACKEND, &CHOICES), (takes, thinks), out, write)
-    };
-    let has_functions = !functions.bytes().is_empty();
-    if has_functions || !own.bytes().is_empty() {
-        out.json.key("tools").array();
-        if has_functions {
-            out.json.object().key("functionDeclarations").array().values(functions.bytes());
-            out.json.end_array().end_object();
-        }
-        own.pour_members(&mut out.json);
-        out.json.end_array();
+        json.end_array().end_object();
     }
-    write_choice(request, &choice, takes, out);
-}
-
-fn write_choice(
-    request: &Request<'_>,
-    choice: &OfferedChoice<'_, '_>,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
-    let OfferedChoice { word, tool, parallel, allowed } = choice;
-    // Only functions can be required.
-    let tool = tool.as_ref().filter(|(tool, _)| tool.vendor_type.is_none());
-    if let (Some(ToolChoice::Named(name)), None, None) = (&request.tool_choice, tool, word) {
-        out.lose_str(Field::ToolChoice, name, Reason::Refused);
-    }
-    if parallel.is_some() {
-        // The API has no setting for parallel calls.
-        out.lose(Field::ParallelCalls, Reason::NoSlot);
-    }
-    let functions = || request.tools.iter().filter(|tool| tool.vendor_type.is_none() && BACKEND.offers(tool));
-    let all_strict = functions().next().is_some() && functions().all(|tool| tool.strict == Some(true));
-    let forced = tool.is_some() || *word == Some(CHOICES.required);
-    let validated = !forced && *word != Some(CHOICES.none) && (all_strict || *allowed);
-    if validated && !all_strict {
-        out.ledger.note("calls held to their schemas, because the tools that may be used are named");
-    }
-    for tool in functions().filter(|tool| tool.strict.is_some()) {
-        match tool.strict {
-            // A required call matches its schema, strict or not.
-            Some(true) if forced => out.lose_of(tool, Field::ToolStrict, Reason::Redundant),
-            Some(true) if validated && all_strict => {}
-            _ => out.lose_of(tool, Field::ToolStrict, Reason::NoSlot),
-        }
-    }
-    let word = match (word, tool) {
-        _ if validated => VALIDATED,
-        (Some(word), _) => word,
-        (None, Some(_)) => CHOICES.required,
-        (None, None) => return,
-    };
-    let json = out.json.key("toolConfig").object().key("functionCallingConfig").object();
-    json.key("mode").literal(word);
-    if let Some((_, name)) = tool {
-        out.json.key("allowedFunctionNames").array().str(name).end_array();
-    } else if *allowed && word != CHOICES.none {
-        out.json.key("allowedFunctionNames").array();
-        let offered = OfferedTools::of(&request.tools);
-        for name in &request.allowed_tools {
-            match offered.get(name).filter(|tool| tool.vendor_type.is_none()) {
-                Some(tool) => _ = out.json.str(&aliases::sent_name(tool, takes.tool_names)),
-                None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
+    for tool in tools {
+        if let Some(vendor_type) = &tool.vendor_type {
+            json.object().key(vendor_type.as_escaped()).object();
+            for (name, value) in &tool.config {
+                json.key(name.as_escaped()).raw(value);
             }
-        }
-        out.json.end_array();
-    }
-    if *allowed && (tool.is_some() || word == CHOICES.none) {
-        for name in &request.allowed_tools {
-            out.lose_str(Field::AllowedTools, name, Reason::Redundant);
+            json.end_object().end_object();
         }
     }
-    out.json.end_object().end_object();
+    json.end_array();
 }
 
-/// `{"googleSearch":{}}`
-fn write_own_tool(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    let Tool { vendor_type, config, service, .. } = tool;
-    let Some(vendor_type) = vendor_type else { return };
-    let own = BACKEND.own_tools.iter().find(|own| vendor_type.is(own.begins));
-    let stand_in = BACKEND.stand_in(*service).filter(|_| own.is_none());
-    out.json.object();
-    if let Some((own_type, _)) = stand_in {
-        lose_for_stand_in(tool, out);
-        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
-        out.json.key(own_type).object();
-    } else {
-        out.json.key(vendor_type.as_escaped()).object();
-        for (name, value) in config {
-            out.json.key(name.as_escaped()).raw(value);
-        }
-    }
-    out.json.end_object().end_object();
-    lose_of_own_tool(tool, out);
-}
-
-/// Books the description members as lost; the vendor's own tools have only settings.
-fn lose_of_own_tool(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    let Tool { description, schema, strict, output_schema, .. } = tool;
-    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
-    for (field, schema) in [(Field::ToolSchema, schema), (Field::ToolOutputSchema, output_schema)] {
-        if let Some(schema) = schema {
-            out.lose_raw(field, schema, Reason::Refused);
-        }
-    }
-    if strict.is_some() {
-        out.lose_of(tool, Field::ToolStrict, Reason::Refused);
-    }
-}
-
-const FREE_TEXT: &str =
-    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}";
-
-fn write_function(
-    (tool, new): (&Tool<'_>, &Str<'_>),
-    takes: &Capabilities,
-    tape: &mut TapeBuf,
-    out: &mut WriterOutput<'_>,
-) {
+fn write_function(tool: &Tool<'_>, json: &mut JsonWriter<'_>) {
     // `toolConfig` holds strictness for all tools together. The other ignored members have no field in this API; the
     // table lists them as lost.
     #[rustfmt::skip]
     let Tool {
-        kind, vendor_type: _, name: _, description, schema, strict, config, service: _, namespace: _,
+        kind: _, vendor_type: _, name, description, schema, strict: _, config: _, service: _, namespace: _,
         output_schema, grammar: _, deferred: _, cache: _,
     } = tool;
-    if *kind == CallKind::Vendor {
-        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
-    }
-    for (_, value) in config {
-        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
-    }
-    out.json.object().key("name").str(new).opt_str("description", description.as_ref());
-    if *kind == CallKind::FreeText {
-        if let Some(schema) = schema {
-            out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
+    json.object().key("name").str(name).opt_str("description", description.as_ref());
+    json.opt_raw("parametersJsonSchema", schema.as_ref());
+    json.opt_raw("responseJsonSchema", output_schema.as_ref()).end_object();
+}
+
+/// Writes `toolConfig`.
+fn write_choice(request: &Request<'_>, json: &mut JsonWriter<'_>) {
+    let Request { tools, tool_choice, allowed_tools, .. } = request;
+    let is_strict = !allowed_tools.is_empty() || tools.iter().any(|tool| tool.strict == Some(true));
+    let word = match tool_choice {
+        None | Some(ToolChoice::Auto) if is_strict => VALIDATED,
+        Some(choice) => CHOICES.word(choice).unwrap_or(CHOICES.required),
+        None => return,
+    };
+    json.key("toolConfig").object().key("functionCallingConfig").object().key("mode").literal(word);
+    let only = if let Some(ToolChoice::Named(name)) = tool_choice { Some(name) } else { None };
+    let mut names = only.into_iter().chain(allowed_tools).peekable();
+    if names.peek().is_some() {
+        json.key("allowedFunctionNames").array();
+        for name in names {
+            json.str(name);
         }
-        out.ledger.note("free-text tool offered as a function with the member `input`");
-        out.json.key("parametersJsonSchema").raw(&Raw::new(FREE_TEXT));
-    } else if schema.is_some() {
-        // A function without arguments has no schema.
-        out.json.key("parametersJsonSchema");
-        write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
+        json.end_array();
     }
-    out.json.opt_raw("responseJsonSchema", output_schema.as_ref()).end_object();
+    json.end_object().end_object();
 }

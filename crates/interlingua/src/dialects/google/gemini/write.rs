@@ -16,6 +16,7 @@ use crate::wire::assistant::{AssistantForm, Growth, Opening};
 use crate::wire::backends::{ModelCapabilities, SharedBackend, SystemPlaces};
 use crate::wire::content::WireContent;
 use crate::wire::is_object;
+use crate::wire::narrow::Narrowing;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::turns::Speaker;
@@ -76,12 +77,16 @@ impl RequestForm for GenerateRequest {
         &BACKEND
     }
 
+    fn narrow(&self, settings: &mut Narrowing<'_, '_, '_>) {
+        settings::narrow(settings);
+    }
+
     fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
         self.takes = takes.clone();
         if self.counts {
             out.json.object().key(TO_COUNT[0]);
         }
-        settings::write(request, takes, out);
+        settings::write(request, takes, &mut out.json);
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {

@@ -2,22 +2,18 @@
 
 use super::super::items::{GrammarForm, write_grammar};
 use super::{CACHE_CONTROL, Flavour, ThinkingMember};
-use crate::json::{Raw, Str};
+use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{
     CallKind, Field, Format, Reasoning, Request, SchemaFormat, Service, Tool, ToolChoice, Words,
 };
-use crate::pipe::WriterOutput;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
+use crate::wire::narrow::{Narrowing, ToolRules};
 use crate::wire::profile::{FreeText, Profile};
-use crate::wire::schemas::write_tool_schema;
-use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, OfferedTools, SETTINGS_MARK, Setting, SettingForm, lose_for_stand_in,
-    may_call, write_tools,
-};
+use crate::wire::settings::{ChoiceWords, OfferedTools, SETTINGS_MARK, Setting, SettingForm, may_call};
 use crate::wire::thinking::ThinkingPlan;
-use crate::wire::{aliases, note_blanks, note_tag, settings};
+use crate::wire::{note_blanks, note_tag, settings};
 
 /// Settings with a single value.
 pub(in super::super) const SETTINGS: &[Setting] = &[
@@ -255,200 +251,178 @@ fn format(format: Val<'_>) -> Option<Format<'_>> {
     Some(parsed)
 }
 
-/// Opens the request and writes every member before the messages.
-pub(super) fn write(
-    request: &Request<'_>,
-    flavour: &Flavour,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
-    out.json.object();
-    settings::write(request, flavour.backend, takes, out);
-    if request.stream == Some(true) {
+/// The members of tools on servers where no tool takes plain text.
+const WRAPPED_TOOLS: ToolRules =
+    ToolRules { not_on_free_text: &[(Field::ToolSchema, Reason::NoSlot)], ..ToolRules::EVERYTHING };
+
+/// Narrows the settings of a request to those of the server and the model.
+pub(super) fn narrow(flavour: &Flavour, settings: &mut Narrowing<'_, '_, '_>) {
+    let (asked, takes) = (settings.asked, settings.takes);
+    settings.values(flavour.backend.settings);
+    if asked.stream != Some(true) {
+        settings.lose(Field::StreamUsage, Reason::Refused);
+    } else if asked.stream_usage.is_none() {
         // Every other API streams usage by default.
-        let wanted = request.stream_usage.unwrap_or_else(|| {
-            out.ledger.note("usage in the stream asked for");
-            true
-        });
-        out.json.key("stream_options").object().key("include_usage").bool(wanted).end_object();
-    } else if request.stream_usage.is_some() {
-        out.lose(Field::StreamUsage, Reason::Refused);
+        settings.note("usage in the stream asked for");
+        settings.change().stream_usage = Some(true);
     }
-    let limit = settings::stated_limit(request, takes);
-    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
-    if let Some(effort) = thinking.effort {
-        out.json.key("reasoning_effort").literal(effort);
-    }
-    write_thinking(&request.reasoning, &thinking, flavour, takes, out);
+    let plan = settings.thinking();
+    let thinks = plan.thinks();
+    narrow_thinking(plan, flavour, settings);
     // Search options are a member beside `tools`.
-    let without_search;
-    let request = match request.tools.iter().find(|tool| is_search(tool)) {
-        Some(search) if takes.takes(Field::ToolService) && flavour.backend.own_tools.is_empty() => {
-            write_search(search, out);
-            let mut rest = request.clone();
-            rest.tools.retain(|tool| !is_search(tool));
-            without_search = rest;
-            &without_search
-        }
-        _ => request,
-    };
-    write_format(request.format.as_ref(), out);
-    let mut tape = TapeBuf::default();
-    let OfferedChoice { word, tool, parallel, allowed } = write_tools(
-        request,
-        (flavour.backend, &CHOICES),
-        (takes, thinking.thinks()),
-        out,
-        |tool, name, out| {
-            write_tool((tool, name), flavour.backend, (takes, &mut tape), out);
-        },
+    let is_beside = takes.takes(Field::ToolService) && flavour.backend.own_tools.is_empty();
+    let search = asked.tools.iter().find(|tool| is_beside && is_search(tool));
+    let search = search.map(|tool| narrow_search(tool, settings));
+    settings.name_answer_schema();
+    let wraps = flavour.backend.free_text == FreeText::Wrapped;
+    let rules = if wraps { &WRAPPED_TOOLS } else { &ToolRules::EVERYTHING };
+    settings.tools(rules, thinks, if search.is_some() { |tool| !is_search(tool) } else { |_| true });
+    settings.allowed_tools(
+        |choice| matches!(choice, Some(ToolChoice::Auto | ToolChoice::Required)),
+        |tool| !(is_beside && is_search(tool)),
     );
-    let write_named = |tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>| {
-        let kind = tool_word(tool.kind, flavour.backend);
-        out.json.object().key("type").literal(kind).key(kind).object().key("name").str(name);
-        out.json.end_object().end_object();
-    };
-    match (word, tool) {
-        (Some(word), _) if allowed && word != CHOICES.none => {
-            out.json.key("tool_choice").object().key("type").literal("allowed_tools");
-            out.json.key("allowed_tools").object().key("mode").literal(word).key("tools").array();
-            let offered = OfferedTools::of(&request.tools);
-            for name in &request.allowed_tools {
-                match offered.get(name) {
-                    Some(tool) => write_named(tool, &aliases::sent_name(tool, takes.tool_names), out),
-                    None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
-                }
-            }
-            out.json.end_array().end_object().end_object();
-        }
-        (word, tool) => {
-            if let Some(word) = word {
-                out.json.key("tool_choice").literal(word);
-            }
-            if let Some((tool, name)) = tool {
-                out.json.key("tool_choice");
-                write_named(tool, &name, out);
-            }
-            if allowed {
-                for name in &request.allowed_tools {
-                    out.lose_str(Field::AllowedTools, name, Reason::Redundant);
-                }
-            }
-        }
+    if let Some(search) = search {
+        settings.change().tools.push(search);
     }
-    out.json.opt_bool("parallel_tool_calls", parallel).key("messages").array();
 }
 
-/// Writes the thinking members beside the effort.
-fn write_thinking(
-    asked: &Reasoning<'_>,
-    plan: &ThinkingPlan<'_>,
-    flavour: &Flavour,
-    takes: &Capabilities,
-    out: &mut WriterOutput<'_>,
-) {
-    let Reasoning { effort, mode, budget, visibility: _ } = asked;
+/// The thinking members of the server, beside the effort.
+fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, flavour: &Flavour, settings: &mut Narrowing<'_, 'a, '_>) {
+    let Reasoning { effort, mode, budget, visibility: _ } = &settings.asked.reasoning;
+    let mut word = None;
     match flavour.thinking {
         ThinkingMember::Switch => {
-            let can_switch = takes.thinking.adaptive;
             let wants = effort.is_some() || mode.is_some() || budget.is_some();
-            let word = match (plan.off, can_switch && wants && plan.effort.is_none()) {
-                (true, _) => "disabled",
-                (false, true) => "enabled",
-                (false, false) => "",
-            };
-            out.lose_some(Field::ReasoningMode, mode.as_ref().filter(|mode| !mode.is(word)), Reason::Refused);
-            if !word.is_empty() {
-                out.json.key("thinking").object().key("type").literal(word).end_object();
+            let is_on = settings.takes.thinking.adaptive && wants && plan.effort.is_none();
+            word = if plan.off { Some("disabled") } else { is_on.then_some("enabled") };
+            if mode.as_ref().is_some_and(|mode| word.is_none_or(|word| !mode.is(word))) {
+                settings.lose(Field::ReasoningMode, Reason::Refused);
             }
         }
         ThinkingMember::Effort | ThinkingMember::Budget if plan.off => {
-            out.lose_some(Field::Effort, effort.as_ref(), Reason::Refused);
-            out.ledger.note("this model cannot be told not to think");
+            settings.lose(Field::Effort, Reason::Refused);
+            settings.note("this model cannot be told not to think");
         }
-        ThinkingMember::Budget => _ = out.json.opt_raw("thinking_budget", plan.budget.as_ref()),
-        ThinkingMember::Effort => {}
+        ThinkingMember::Effort | ThinkingMember::Budget => {}
     }
+    settings.set_reasoning(Reasoning {
+        effort: plan.effort,
+        mode: word.map(Str::escaped),
+        budget: plan.budget.filter(|_| flavour.thinking == ThinkingMember::Budget),
+        visibility: None,
+    });
 }
 
 fn is_search(tool: &Tool<'_>) -> bool {
     tool.vendor_type.is_some() && tool.service == Some(Service::WebSearch)
 }
 
-fn write_search(search: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    out.json.key(WEB_SEARCH).object();
-    if search.vendor_type.as_ref().is_some_and(|own| own.is(WEB_SEARCH)) {
-        for (name, value) in &search.config {
-            out.json.key(name.as_escaped()).raw(value);
-        }
-    } else {
-        lose_for_stand_in(search, out);
-        out.lose_of(search, Field::ToolKind, Reason::Narrowed);
+fn narrow_search<'a>(search: &Tool<'a>, settings: &mut Narrowing<'_, 'a, '_>) -> Tool<'a> {
+    let mut new = search.clone();
+    if !search.vendor_type.as_ref().is_some_and(|own| own.is(WEB_SEARCH)) {
+        settings.stand_in(search, &mut new, (WEB_SEARCH, "web_search"));
+        settings.lose_of(search, Field::ToolKind, Reason::Narrowed);
     }
-    out.json.end_object();
+    new
 }
 
-fn write_format(format: Option<&Format<'_>>, out: &mut WriterOutput<'_>) {
+/// Opens the request and writes every member before the messages.
+pub(super) fn write(
+    request: &Request<'_>,
+    flavour: &Flavour,
+    takes: &Capabilities,
+    json: &mut JsonWriter<'_>,
+) {
+    json.object();
+    settings::write(request, flavour.backend.settings, takes, json);
+    if let Some(wanted) = request.stream_usage {
+        json.key("stream_options").object().key("include_usage").bool(wanted).end_object();
+    }
+    let Reasoning { effort, mode, budget, visibility: _ } = &request.reasoning;
+    json.opt_str("reasoning_effort", effort.as_ref());
+    if let Some(word) = mode {
+        json.key("thinking").object().key("type").str(word).end_object();
+    }
+    json.opt_raw("thinking_budget", budget.as_ref());
+    let is_beside = |tool: &&Tool<'_>| tool.vendor_type.as_ref().is_some_and(|own| own.is(WEB_SEARCH));
+    if let Some(search) = request.tools.iter().find(is_beside) {
+        write_own_members(search, json.key(WEB_SEARCH).object());
+        json.end_object();
+    }
+    write_format(request.format.as_ref(), json);
+    let mut tools = request.tools.iter().filter(|tool| !is_beside(tool)).peekable();
+    if tools.peek().is_some() {
+        let mut tape = TapeBuf::default();
+        json.key("tools").array();
+        for tool in tools {
+            write_tool(tool, flavour.backend, &mut tape, json);
+        }
+        json.end_array();
+    }
+    write_choice(request, flavour, json);
+    json.opt_bool("parallel_tool_calls", request.parallel_calls).key("messages").array();
+}
+
+fn write_choice(request: &Request<'_>, flavour: &Flavour, json: &mut JsonWriter<'_>) {
+    let Some(choice) = &request.tool_choice else { return };
+    let offered = OfferedTools::of(&request.tools);
+    let write_named = |name: &Str<'_>, json: &mut JsonWriter<'_>| {
+        let kind = offered.get(name).map_or(CallKind::Function, |tool| tool.kind);
+        let kind = tool_word(kind, flavour.backend);
+        json.object().key("type").literal(kind).key(kind).object().key("name").str(name);
+        json.end_object().end_object();
+    };
+    json.key("tool_choice");
+    match (CHOICES.word(choice), choice) {
+        (Some(word), _) if !request.allowed_tools.is_empty() => {
+            json.object().key("type").literal("allowed_tools");
+            json.key("allowed_tools").object().key("mode").literal(word).key("tools").array();
+            for name in &request.allowed_tools {
+                write_named(name, json);
+            }
+            json.end_array().end_object().end_object();
+        }
+        (_, ToolChoice::Named(name)) => write_named(name, json),
+        (word, _) => _ = json.literal(word.unwrap_or(CHOICES.auto)),
+    }
+}
+
+fn write_format(format: Option<&Format<'_>>, json: &mut JsonWriter<'_>) {
     let Some(format) = format else { return };
-    let json = out.json.key("response_format").object().key("type");
+    json.key("response_format").object().key("type");
     match format {
         Format::Text => _ = json.literal("text"),
         Format::JsonObject => _ = json.literal("json_object"),
         Format::Schema(SchemaFormat { name, schema, description, strict }) => {
-            json.literal("json_schema").key("json_schema").object();
-            json.key("name").str(&name.clone().unwrap_or(Str::escaped("response")));
+            json.literal("json_schema").key("json_schema").object().opt_str("name", name.as_ref());
             json.opt_str("description", description.as_ref());
             json.opt_bool("strict", *strict).key("schema").raw(schema).end_object();
-            if name.is_none() {
-                out.ledger.note("schema of the answer called `response`");
-            }
         }
     }
-    out.json.end_object();
+    json.end_object();
 }
 
-fn write_tool(
-    (tool, new): (&Tool<'_>, &Str<'_>),
-    profile: &Profile,
-    (takes, tape): (&Capabilities, &mut TapeBuf),
-    out: &mut WriterOutput<'_>,
-) {
-    if tool.vendor_type.is_some() {
-        return write_own(tool, profile, out);
-    }
+fn write_tool(tool: &Tool<'_>, profile: &Profile, tape: &mut TapeBuf, json: &mut JsonWriter<'_>) {
     // Cache marks of tools have no field in this API; the table lists them as lost.
     #[rustfmt::skip]
     let Tool {
-        kind, vendor_type: _, name: _, description, schema, strict, config: _, service: _, namespace: _,
+        kind, vendor_type, name, description, schema, strict, config: _, service: _, namespace: _,
         output_schema: _, grammar, deferred: _, cache: _,
     } = tool;
-    if *kind == CallKind::Vendor {
-        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
+    if let Some(own_type) = vendor_type {
+        json.object().key("type").str(own_type).key("function").object().key("name").str(name);
+        write_own_members(tool, json);
+        json.end_object().end_object();
+        return;
     }
     let word = tool_word(*kind, profile);
-    let json = &mut out.json;
-    json.object().key("type").literal(word).key(word).object().key("name").str(new);
-    json.opt_str("description", description.as_ref());
-    if *kind == CallKind::FreeText && profile.free_text == FreeText::Wrapped {
-        if let Some(schema) = schema {
-            out.lose_raw(Field::ToolSchema, schema, Reason::NoSlot);
-        }
-        out.ledger.note("free-text tool offered as a function with the member `input`");
-        out.json.key("parameters").raw(&Raw::new(FREE_TEXT));
-    } else {
-        if schema.is_some() {
-            json.key("parameters");
-            write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
-        }
-        if let Some(grammar) = grammar {
-            write_grammar(grammar, GrammarForm::Nested, tape, out.json.key("format"));
-        }
+    json.object().key("type").literal(word).key(word).object().key("name").str(name);
+    json.opt_str("description", description.as_ref()).opt_raw("parameters", schema.as_ref());
+    if let Some(grammar) = grammar {
+        write_grammar(grammar, GrammarForm::Nested, tape, json.key("format"));
     }
-    out.json.opt_bool("strict", *strict).end_object().end_object();
+    json.opt_bool("strict", *strict).end_object().end_object();
 }
-
-/// The schema of a free-text tool for servers whose tools take only objects.
-const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
 
 /// The `type` value of a tool.
 fn tool_word(kind: CallKind, profile: &Profile) -> &'static str {
@@ -456,16 +430,9 @@ fn tool_word(kind: CallKind, profile: &Profile) -> &'static str {
     word.unwrap_or("function")
 }
 
-/// Writes a tool that the vendor itself provides.
-fn write_own(tool: &Tool<'_>, profile: &Profile, out: &mut WriterOutput<'_>) {
-    let Some((kind, name)) = profile.own_tool(tool) else { return };
-    let is_own = tool.vendor_type.as_ref().is_some_and(|own| *own == kind);
-    if !is_own {
-        lose_for_stand_in(tool, out);
+/// Writes the settings of a tool that the vendor itself provides.
+fn write_own_members(tool: &Tool<'_>, json: &mut JsonWriter<'_>) {
+    for (name, value) in &tool.config {
+        json.key(name.as_escaped()).raw(value);
     }
-    out.json.object().key("type").str(&kind).key("function").object().key("name").str(&name);
-    for (name, value) in tool.config.iter().filter(|_| is_own) {
-        out.json.key(name.as_escaped()).raw(value);
-    }
-    out.json.end_object().end_object();
 }

@@ -2,18 +2,15 @@
 
 use super::BACKEND;
 use super::items::{GrammarForm, write_grammar};
-use crate::json::Str;
+use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice, Words};
-use crate::pipe::WriterOutput;
 use crate::tape::{TapeBuf, Val};
 use crate::wire::backends::Capabilities;
-use crate::wire::schemas::{write_answer_schema, write_tool_schema};
-use crate::wire::settings::{
-    ChoiceWords, OfferedChoice, OfferedTools, Setting, SettingForm, lose_for_stand_in, may_call, write_tools,
-};
+use crate::wire::narrow::{Narrowing, ToolRules};
+use crate::wire::settings::{ChoiceWords, OfferedTools, Setting, SettingForm, may_call};
 use crate::wire::thinking::ThinkingPlan;
-use crate::wire::{aliases, note_blanks, note_tag, settings};
+use crate::wire::{note_blanks, note_tag, settings};
 
 /// Settings with a single value.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -204,246 +201,100 @@ pub(super) enum Asker {
     Other,
 }
 
-/// Opens the request and writes every member before `instructions` and `input`.
-pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, out: &mut WriterOutput<'_>) {
-    out.json.object();
-    settings::write(request, &BACKEND, takes, out);
-    if request.store.is_none() && asker == Asker::Other && takes.takes(Field::StoreAnswer) {
-        out.ledger.note("the provider is told not to keep the answer, as other APIs do not");
-        out.json.key("store").bool(false);
+/// The members that tools of this API do not have.
+const TOOL_RULES: ToolRules = ToolRules {
+    not_on_own: &[
+        (Field::ToolDescription, Reason::Refused),
+        (Field::ToolSchema, Reason::NoSlot),
+        (Field::ToolOutputSchema, Reason::NoSlot),
+        (Field::ToolGrammar, Reason::NoSlot),
+        (Field::ToolStrict, Reason::Refused),
+        (Field::ToolDeferred, Reason::Refused),
+    ],
+    not_on_functions: &[(Field::ToolConfig, Reason::NoSlot), (Field::ToolGrammar, Reason::NoSlot)],
+    not_on_free_text: &[
+        (Field::ToolConfig, Reason::NoSlot),
+        (Field::ToolSchema, Reason::NoSlot),
+        (Field::ToolOutputSchema, Reason::NoSlot),
+        (Field::ToolStrict, Reason::NoSlot),
+    ],
+    of_stand_ins: &[("code_interpreter", ("container", r#"{"type":"auto"}"#))],
+    needs_schema: true,
+    ..ToolRules::EVERYTHING
+};
+
+/// The same for clients of another API, whose tools are not strict by default.
+const OTHERS_TOOL_RULES: ToolRules = ToolRules { is_strict: true, ..TOOL_RULES };
+
+/// Narrows the settings of a request to those of the API and the model.
+pub(super) fn narrow(asker: Asker, settings: &mut Narrowing<'_, '_, '_>) {
+    let (request, takes) = (settings.asked, settings.takes);
+    settings.values(SETTINGS);
+    if is_unstored(request, asker, takes) {
+        settings.note("the provider is told not to keep the answer, as other APIs do not");
     }
     if request.stream_usage == Some(false) {
-        out.lose(Field::StreamUsage, Reason::Narrowed);
+        settings.lose(Field::StreamUsage, Reason::Narrowed);
     }
     match request.logprobs {
-        Some(true) if !takes.takes(Field::Logprobs) => out.lose(Field::Logprobs, Reason::Refused),
-        Some(true) => _ = out.json.key("include").array().literal(LOGPROBS).end_array(),
-        Some(false) => out.lose(Field::Logprobs, Reason::Redundant),
-        None => {}
+        Some(true) if !takes.takes(Field::Logprobs) => settings.lose(Field::Logprobs, Reason::Refused),
+        Some(false) => settings.lose(Field::Logprobs, Reason::Redundant),
+        Some(true) | None => {}
     }
-    let limit = settings::stated_limit(request, takes);
-    let thinking = ThinkingPlan::new(&request.reasoning, limit, takes, out);
-    write_reasoning(&request.reasoning, &thinking, out);
-    let mut tape = TapeBuf::default();
-    write_text(request, takes, &mut tape, out);
-    let offered: Vec<&Tool<'_>> = request.tools.iter().filter(|tool| BACKEND.offers(tool)).collect();
-    let (mut number, mut group) = (0, None);
-    let OfferedChoice { word, tool, parallel, allowed } =
-        write_tools(request, (&BACKEND, &CHOICES), (takes, thinking.thinks()), out, |tool, name, out| {
-            if tool.namespace.is_some() && tool.namespace.as_ref() != group {
-                open_group(tool, out);
-            }
-            group = offered.get(number).and_then(|tool| tool.namespace.as_ref());
-            write_tool((tool, name), asker, takes, &mut tape, out);
-            number += 1;
-            let next = offered.get(number).and_then(|tool| tool.namespace.as_ref());
-            if group.is_some() && next != group {
-                out.json.end_array().end_object();
-            }
-        });
-    match (word, tool) {
-        (Some(word), _) if allowed && word != CHOICES.none => {
-            out.json.key("tool_choice").object().key("type").literal("allowed_tools");
-            out.json.key("mode").literal(word).key("tools").array();
-            let offered = OfferedTools::of(&request.tools);
-            for name in &request.allowed_tools {
-                match offered.get(name) {
-                    Some(tool) => write_named(tool, &aliases::alias(name, takes.tool_names), out),
-                    None => out.lose_str(Field::AllowedTools, name, Reason::Refused),
-                }
-            }
-            out.json.end_array().end_object();
-        }
-        (word, tool) => {
-            if let Some(word) = word {
-                out.json.key("tool_choice").literal(word);
-            }
-            match tool {
-                Some((tool, name)) if can_be_named(tool) => {
-                    out.json.key("tool_choice");
-                    write_named(tool, &name, out);
-                }
-                // With a single tool, `required` selects it.
-                Some(_) => {
-                    let word = if offered.len() == 1 { CHOICES.required } else { CHOICES.auto };
-                    out.ledger.note("a tool of the provider's own cannot be chosen by name");
-                    if let Some(ToolChoice::Named(name)) = &request.tool_choice {
-                        out.lose_str(Field::ToolChoice, name, Reason::Refused);
-                    }
-                    out.json.key("tool_choice").literal(word);
-                }
-                None => {}
-            }
-            for name in request.allowed_tools.iter().filter(|_| allowed) {
-                out.lose_str(Field::AllowedTools, name, Reason::Redundant);
-            }
-        }
+    let plan = settings.thinking();
+    let thinks = plan.thinks();
+    narrow_reasoning(&plan, settings);
+    if !takes.takes(Field::Verbosity) {
+        settings.lose(Field::Verbosity, Reason::Refused);
     }
-    out.json.opt_bool("parallel_tool_calls", parallel);
+    settings.answer_schema();
+    settings.name_answer_schema();
+    let rules = if asker == Asker::Own { &TOOL_RULES } else { &OTHERS_TOOL_RULES };
+    settings.tools(rules, thinks, |_| true);
+    settings
+        .allowed_tools(|choice| matches!(choice, Some(ToolChoice::Auto | ToolChoice::Required)), |_| true);
+    narrow_choice(settings);
 }
 
-/// Writes `reasoning`: the effort and the form of the summary.
-fn write_reasoning(reasoning: &Reasoning<'_>, plan: &ThinkingPlan<'_>, out: &mut WriterOutput<'_>) {
-    let shown = reasoning.visibility.as_ref().and_then(|visibility| {
-        let own = SUMMARIES.iter().find(|word| visibility.is(word));
-        if own.is_none() {
-            out.lose_str(Field::ReasoningVisibility, visibility, Reason::Narrowed);
-        }
-        own.copied().or_else(|| visibility.is("summarized").then_some("auto"))
+/// Whether a client of another API leaves open if the provider stores the response.
+fn is_unstored(request: &Request<'_>, asker: Asker, takes: &Capabilities) -> bool {
+    request.store.is_none() && asker == Asker::Other && takes.takes(Field::StoreAnswer)
+}
+
+/// The effort and the form of the summary.
+fn narrow_reasoning<'a>(plan: &ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, '_>) {
+    let visibility = settings.asked.reasoning.visibility.as_ref();
+    let is = |word: &str| visibility.is_some_and(|visibility| visibility.is(word));
+    let own = SUMMARIES.into_iter().find(|word| is(word));
+    if own.is_none() {
+        settings.lose(Field::ReasoningVisibility, Reason::Narrowed);
+    }
+    let emulated = is("summarized").then_some(SUMMARIES[0]);
+    settings.set_reasoning(Reasoning {
+        effort: plan.effort.clone(),
+        visibility: own.or(emulated).map(Str::escaped),
+        ..Reasoning::default()
     });
-    if plan.effort.is_none() && shown.is_none() {
+}
+
+/// Only some of the provider's own tools can be chosen by name. With a single tool, `required` selects it.
+fn narrow_choice(settings: &mut Narrowing<'_, '_, '_>) {
+    let Some(ToolChoice::Named(name)) = &settings.request.tool_choice else { return };
+    let tools = &settings.request.tools;
+    if tools.iter().find(|tool| tool.name == *name).is_none_or(can_be_named) {
         return;
     }
-    out.json.key("reasoning").object();
-    for (name, word) in [("effort", plan.effort), ("summary", shown)] {
-        if let Some(word) = word {
-            out.json.key(name).literal(word);
-        }
+    let choice = if tools.len() == 1 { ToolChoice::Required } else { ToolChoice::Auto };
+    settings.note("a tool of the provider's own cannot be chosen by name");
+    if matches!(settings.asked.tool_choice, Some(ToolChoice::Named(_))) {
+        settings.lose_choice();
     }
-    out.json.end_object();
-}
-
-/// Writes `text`: the response format and the verbosity.
-fn write_text(request: &Request<'_>, takes: &Capabilities, tape: &mut TapeBuf, out: &mut WriterOutput<'_>) {
-    let verbosity = request.verbosity.as_ref().filter(|_| takes.takes(Field::Verbosity));
-    if verbosity.is_none() {
-        out.lose_some(Field::Verbosity, request.verbosity.as_ref(), Reason::Refused);
-    }
-    if request.format.is_none() && verbosity.is_none() {
-        return;
-    }
-    out.json.key("text").object();
-    if let Some(format) = &request.format {
-        out.json.key("format").object().key("type");
-        match format {
-            Format::Text => _ = out.json.literal("text"),
-            Format::JsonObject => _ = out.json.literal("json_object"),
-            Format::Schema(SchemaFormat { name, schema, description, strict }) => {
-                out.json.literal("json_schema").key("name");
-                out.json.str(&name.clone().unwrap_or(Str::escaped("response")));
-                out.json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
-                out.json.key("schema");
-                write_answer_schema(schema, takes.schemas, tape, out);
-                if name.is_none() {
-                    out.ledger.note("schema of the answer called `response`");
-                }
-            }
-        }
-        out.json.end_object();
-    }
-    out.json.opt_str("verbosity", verbosity).end_object();
-}
-
-/// Opens a group of tools. The group's name is its description: groups of other dialects have none, and a client's own
-/// description is not read.
-fn open_group(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    let Some(namespace) = &tool.namespace else { return };
-    out.ledger.note("group of tools described by its name");
-    out.json.object().key("type").literal("namespace").key("name").str(namespace);
-    out.json.key("description").str(namespace).key("tools").array();
-}
-
-fn write_tool(
-    (tool, new): (&Tool<'_>, &Str<'_>),
-    asker: Asker,
-    takes: &Capabilities,
-    tape: &mut TapeBuf,
-    out: &mut WriterOutput<'_>,
-) {
-    // Cache marks of tools have no field in this API; the table lists them as lost.
-    #[rustfmt::skip]
-    let Tool {
-        kind, vendor_type, name: _, description, schema, strict, config, service, namespace, output_schema,
-        grammar, deferred, cache: _,
-    } = tool;
-    if let Some(own_type) = vendor_type {
-        out.json.object().key("type");
-        if BACKEND.own_type(own_type).is_some() {
-            out.json.str(own_type);
-            for (name, value) in config {
-                out.json.key(name.as_escaped()).raw(value);
-            }
-        } else {
-            let word = BACKEND.stand_in(*service).map_or("", |(word, _)| word);
-            lose_for_stand_in(tool, out);
-            out.json.literal(word);
-            if word == "code_interpreter" {
-                out.json.with_value(r#""container":{"type":"auto"}"#);
-            }
-        }
-        out.json.end_object();
-        lose_description(tool, out);
-        return;
-    }
-    if *kind == CallKind::Vendor {
-        out.lose_of(tool, Field::ToolKind, Reason::Narrowed);
-    }
-    for (_, value) in config {
-        out.lose_raw(Field::ToolConfig, value, Reason::NoSlot);
-    }
-    let word = TOOLS.word(*kind).unwrap_or("function");
-    out.json.object().key("type").literal(word).key("name").str(new);
-    out.json.opt_str("description", description.as_ref());
-    if *kind == CallKind::FreeText {
-        if let Some(grammar) = grammar {
-            write_grammar(grammar, GrammarForm::Flat, tape, out.json.key("format"));
-        }
-        out.json.opt_bool("defer_loading", *deferred);
-        lose_raws(&[(Field::ToolSchema, schema), (Field::ToolOutputSchema, output_schema)], out);
-        if strict.is_some() {
-            out.lose_of(tool, Field::ToolStrict, Reason::NoSlot);
-        }
-    } else {
-        out.json.key("parameters");
-        write_tool_schema(schema.as_ref(), *strict, takes.schemas, tape, out);
-        match strict {
-            Some(strict) => _ = out.json.key("strict").bool(*strict),
-            None if namespace.is_some() => {}
-            None if asker == Asker::Own => _ = out.json.key("strict").null(),
-            None => {
-                out.ledger.note("tool said not to be strict, which here it would be");
-                out.json.key("strict").bool(false);
-            }
-        }
-        out.json.opt_raw("output_schema", output_schema.as_ref()).opt_bool("defer_loading", *deferred);
-        lose_raws(&[(Field::ToolGrammar, grammar)], out);
-    }
-    out.json.end_object();
-}
-
-/// Books the description members as lost; the vendor's own tools do not have them.
-fn lose_description(tool: &Tool<'_>, out: &mut WriterOutput<'_>) {
-    let Tool { description, schema, strict, output_schema, grammar, deferred, .. } = tool;
-    out.lose_some(Field::ToolDescription, description.as_ref(), Reason::Refused);
-    lose_raws(
-        &[
-            (Field::ToolSchema, schema),
-            (Field::ToolOutputSchema, output_schema),
-            (Field::ToolGrammar, grammar),
-        ],
-        out,
-    );
-    for (field, flag) in [(Field::ToolStrict, strict), (Field::ToolDeferred, deferred)] {
-        if flag.is_some() {
-            out.lose_of(tool, field, Reason::Refused);
-        }
-    }
-}
-
-fn lose_raws(values: &[(Field, &Option<crate::json::Raw<'_>>)], out: &mut WriterOutput<'_>) {
-    for (field, value) in values {
-        if let Some(value) = value {
-            out.lose_raw(*field, value, Reason::NoSlot);
-        }
-    }
+    settings.change().tool_choice = Some(choice);
 }
 
 /// Whether a tool choice can name the tool.
 fn can_be_named(tool: &Tool<'_>) -> bool {
-    let Some(vendor_type) = &tool.vendor_type else { return true };
-    let own = BACKEND.own_type(vendor_type).map(|_| vendor_type.reborrow());
-    let stand_in = || BACKEND.stand_in(tool.service).map(|(word, _)| Str::escaped(word));
-    own.or_else(stand_in).is_some_and(|word| HOSTED_CHOICES.iter().any(|known| word.is(known)))
+    tool.vendor_type.as_ref().is_none_or(|own| HOSTED_CHOICES.iter().any(|known| own.is(known)))
 }
 
 /// The provider's own tools that a choice can name.
@@ -460,15 +311,129 @@ const HOSTED_CHOICES: [&str; 10] = [
     "apply_patch",
 ];
 
-fn write_named(tool: &Tool<'_>, name: &Str<'_>, out: &mut WriterOutput<'_>) {
-    out.json.object().key("type");
-    match &tool.vendor_type {
-        Some(own_type) if BACKEND.own_type(own_type).is_some() => _ = out.json.str(own_type),
-        Some(_) => _ = out.json.literal(BACKEND.stand_in(tool.service).map_or("", |(word, _)| word)),
-        None => {
-            let word = TOOLS.word(tool.kind).unwrap_or("function");
-            out.json.literal(word).key("name").str(name);
+/// Opens the request and writes every member before `instructions` and `input`.
+pub(super) fn write(request: &Request<'_>, asker: Asker, takes: &Capabilities, json: &mut JsonWriter<'_>) {
+    json.object();
+    settings::write(request, SETTINGS, takes, json);
+    if is_unstored(request, asker, takes) {
+        json.key("store").bool(false);
+    }
+    if request.logprobs == Some(true) {
+        json.key("include").array().literal(LOGPROBS).end_array();
+    }
+    let Reasoning { effort, mode: _, budget: _, visibility } = &request.reasoning;
+    if effort.is_some() || visibility.is_some() {
+        json.key("reasoning").object().opt_str("effort", effort.as_ref());
+        json.opt_str("summary", visibility.as_ref()).end_object();
+    }
+    write_text(request, json);
+    write_tools(&request.tools, json);
+    write_choice(request, json);
+    json.opt_bool("parallel_tool_calls", request.parallel_calls);
+}
+
+fn write_choice(request: &Request<'_>, json: &mut JsonWriter<'_>) {
+    let Some(choice) = &request.tool_choice else { return };
+    let offered = OfferedTools::of(&request.tools);
+    json.key("tool_choice");
+    match (CHOICES.word(choice), choice) {
+        (Some(word), _) if !request.allowed_tools.is_empty() => {
+            json.object().key("type").literal("allowed_tools");
+            json.key("mode").literal(word).key("tools").array();
+            for name in &request.allowed_tools {
+                write_named(offered.get(name), name, json);
+            }
+            json.end_array().end_object();
+        }
+        (_, ToolChoice::Named(name)) => write_named(offered.get(name), name, json),
+        (word, _) => _ = json.literal(word.unwrap_or(CHOICES.auto)),
+    }
+}
+
+/// Writes `text`: the response format and the verbosity.
+fn write_text(request: &Request<'_>, json: &mut JsonWriter<'_>) {
+    if request.format.is_none() && request.verbosity.is_none() {
+        return;
+    }
+    json.key("text").object();
+    if let Some(format) = &request.format {
+        json.key("format").object().key("type");
+        match format {
+            Format::Text => _ = json.literal("text"),
+            Format::JsonObject => _ = json.literal("json_object"),
+            Format::Schema(SchemaFormat { name, schema, description, strict }) => {
+                json.literal("json_schema").opt_str("name", name.as_ref());
+                json.opt_str("description", description.as_ref()).opt_bool("strict", *strict);
+                json.key("schema").raw(schema);
+            }
+        }
+        json.end_object();
+    }
+    json.opt_str("verbosity", request.verbosity.as_ref()).end_object();
+}
+
+/// Writes `tools`. The name of a group is its description: groups of other dialects have none, and a client's own
+/// description is not read.
+fn write_tools(tools: &[Tool<'_>], json: &mut JsonWriter<'_>) {
+    if tools.is_empty() {
+        return;
+    }
+    let mut tape = TapeBuf::default();
+    json.key("tools").array();
+    for group in tools.chunk_by(|tool, next| tool.namespace == next.namespace) {
+        let namespace = group.first().and_then(|tool| tool.namespace.as_ref());
+        if let Some(namespace) = namespace {
+            json.object().key("type").literal("namespace").key("name").str(namespace);
+            json.key("description").str(namespace).key("tools").array();
+        }
+        for tool in group {
+            write_tool(tool, &mut tape, json);
+        }
+        if namespace.is_some() {
+            json.end_array().end_object();
         }
     }
-    out.json.end_object();
+    json.end_array();
+}
+
+fn write_tool(tool: &Tool<'_>, tape: &mut TapeBuf, json: &mut JsonWriter<'_>) {
+    // Cache marks of tools have no field in this API; the table lists them as lost.
+    #[rustfmt::skip]
+    let Tool {
+        kind, vendor_type, name, description, schema, strict, config, service: _, namespace, output_schema,
+        grammar, deferred, cache: _,
+    } = tool;
+    if let Some(own_type) = vendor_type {
+        json.object().key("type").str(own_type);
+        for (name, value) in config {
+            json.key(name.as_escaped()).raw(value);
+        }
+        json.end_object();
+        return;
+    }
+    let word = TOOLS.word(*kind).unwrap_or("function");
+    json.object().key("type").literal(word).key("name").str(name);
+    json.opt_str("description", description.as_ref());
+    if let Some(grammar) = grammar {
+        write_grammar(grammar, GrammarForm::Flat, tape, json.key("format"));
+    }
+    json.opt_raw("parameters", schema.as_ref());
+    match strict {
+        Some(strict) => _ = json.key("strict").bool(*strict),
+        None if namespace.is_some() || *kind == CallKind::FreeText => {}
+        None => _ = json.key("strict").null(),
+    }
+    json.opt_raw("output_schema", output_schema.as_ref()).opt_bool("defer_loading", *deferred).end_object();
+}
+
+/// Writes a chosen tool: one of the provider's own tools by its type, another tool by its name.
+fn write_named(tool: Option<&Tool<'_>>, name: &Str<'_>, json: &mut JsonWriter<'_>) {
+    json.object().key("type");
+    if let Some(own_type) = tool.and_then(|tool| tool.vendor_type.as_ref()) {
+        json.str(own_type);
+    } else {
+        let word = tool.and_then(|tool| TOOLS.word(tool.kind)).unwrap_or("function");
+        json.literal(word).key("name").str(name);
+    }
+    json.end_object();
 }

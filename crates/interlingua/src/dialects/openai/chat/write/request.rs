@@ -10,6 +10,7 @@ use crate::wire::assistant::AssistantForm;
 use crate::wire::backends::{CacheMarkForm, Capabilities, ModelCapabilities};
 use crate::wire::content::WireContent;
 use crate::wire::media::write_data_url;
+use crate::wire::narrow::Narrowing;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::settings::CacheWords;
@@ -66,10 +67,14 @@ impl RequestForm for ChatRequest {
         self.flavour.cache_words(self.takes.as_deref())
     }
 
+    fn narrow(&self, settings: &mut Narrowing<'_, '_, '_>) {
+        settings::narrow(self.flavour, settings);
+    }
+
     fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
         self.assistant.obey(takes);
         self.takes = Some(takes.clone());
-        settings::write(request, self.flavour, takes, out);
+        settings::write(request, self.flavour, takes, &mut out.json);
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {

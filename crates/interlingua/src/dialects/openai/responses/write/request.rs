@@ -13,6 +13,7 @@ use crate::wire::assistant::AssistantForm;
 use crate::wire::backends::ModelCapabilities;
 use crate::wire::content::WireContent;
 use crate::wire::media::{usual_name, write_data_url};
+use crate::wire::narrow::Narrowing;
 use crate::wire::profile::Profile;
 use crate::wire::request::{GatheredMessage, PlacedMedia, RequestForm};
 use crate::wire::turns::Speaker;
@@ -45,8 +46,12 @@ impl RequestForm for ResponsesRequest {
         &BACKEND
     }
 
+    fn narrow(&self, settings: &mut Narrowing<'_, '_, '_>) {
+        settings::narrow(self.asker, settings);
+    }
+
     fn settings(&mut self, request: &Request<'_>, takes: &ModelCapabilities, out: &mut WriterOutput<'_>) {
-        settings::write(request, self.asker, takes, out);
+        settings::write(request, self.asker, takes, &mut out.json);
     }
 
     fn assistant(&mut self) -> &mut dyn AssistantForm {
