@@ -30,7 +30,7 @@ pub(crate) fn table(registry: &Registry) -> TaskResult<String> {
     for (name, class) in &registry.classes {
         let base = class.base.as_deref().map(|base| format!("{}_CLASS", constant(base)));
         let takes = capabilities(base.as_deref(), &class.rules)?;
-        // A class that a backend of another role changes is visible to the module of that role.
+        // The backends for token counting (`counting.rs`) change some classes.
         writeln!(text, "\npub(super) const {}_CLASS: Capabilities = {takes};", constant(name))?;
     }
     let mut list = String::new();

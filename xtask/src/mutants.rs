@@ -26,8 +26,9 @@ use runs::{MutantVerdict, TestBinary};
 const SWITCH: &str = "INTERLINGUA_MUTANT";
 
 /// The crates that mutants may change, and whose tests are run.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "interlingua",
+    "interlingua-models",
     "interlingua-record",
     "interlingua-report",
     "interlingua-sessions",

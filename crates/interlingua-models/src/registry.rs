@@ -180,8 +180,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The models that a server lists: those of its vendor, without unlisted models. A server of third-party models has no
-    /// list.
+    /// The models that a vendor's server lists, without unlisted models; none for a server of third-party models.
     pub fn models_of(&self, server: &str) -> impl Iterator<Item = &KnownModel> {
         let backend = Backend::built_in().iter().find(|backend| backend.name == server);
         let backend = backend.filter(|_| self.own_models.contains_key(server));
@@ -212,7 +211,7 @@ impl Registry {
         Ok(takes)
     }
 
-    /// The capabilities of a server: those of models without a row, then those of each row with its patterns.
+    /// The capabilities of models without a row, with no patterns, then the capabilities of each row, with its patterns.
     pub fn capabilities_of(
         &self,
         server: &ServerEntry,
