@@ -31,6 +31,7 @@
 //!
 //! Read on with [`model`], then [`pipe`], then one dialect.
 
+mod blocks;
 pub mod check;
 pub mod dialects;
 mod doors;

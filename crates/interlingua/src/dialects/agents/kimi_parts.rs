@@ -1,7 +1,8 @@
 //! Code shared by Kimi CLI and Kimi Code: content parts, the time of a line, and values found in texts.
 
+use crate::blocks::{joined_texts, shape_by, text_block};
 use crate::json::{Raw, Str};
-use crate::log::{GatheredItem, NativeObject, NativeValue, text_of};
+use crate::log::{GatheredItem, NativeObject, NativeValue};
 use crate::model::{Event, Field, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Part, Shape};
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Val};
@@ -72,15 +73,9 @@ pub(super) fn read_part(part: Val<'_>, of: ItemKindTag) -> Option<Part<'_>> {
     Some(Part::Media(from_data_url(text).unwrap_or(Media::new(None, MediaSource::Url(Str::escaped(text))))))
 }
 
-/// Whether content has a supported type: a string or a list.
-pub(super) fn is_content(content: Val<'_>) -> bool {
-    matches!(content.kind(), Kind::String | Kind::Array)
-}
-
 /// Whether the content has more than one part of its own.
 pub(super) fn shape(content: Option<Val<'_>>) -> Shape {
-    let several = |content: Val<'_>| content.elements().filter(|part| is_part(*part)).nth(1).is_some();
-    if content.is_some_and(several) { Shape::List } else { Shape::One }
+    shape_by(content, |part| is_part(*part))
 }
 
 /// The first text of content, still escaped.
@@ -180,22 +175,13 @@ pub(super) fn built_part<'g>(part: &'g Part<'_>, members: [&'static str; 3]) -> 
         block.put(member, holder);
         return Some(block);
     }
-    let mut block = NativeObject::typed("text");
-    block.put("text", text_of(part)?);
-    Some(block)
+    text_block(part)
 }
 
 /// A thought for a built line, with all its texts joined.
 pub(super) fn built_thought(item: GatheredItem<'_>) -> NativeObject<'_> {
-    let mut texts = Vec::new();
-    for text in item.parts().filter_map(text_of) {
-        if !texts.is_empty() {
-            texts.push(Str::escaped("\\n\\n"));
-        }
-        texts.push(text);
-    }
     let mut block = NativeObject::typed("think");
-    block.put("think", NativeValue::Joined(texts));
+    block.put("think", NativeValue::Joined(joined_texts(item.parts())));
     block
 }
 

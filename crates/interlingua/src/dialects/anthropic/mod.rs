@@ -1,7 +1,8 @@
-//! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks.
+//! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks ([`crate::blocks`]).
 
-pub(crate) mod blocks;
+mod citations;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod messages;
 mod stream;
+mod usage;

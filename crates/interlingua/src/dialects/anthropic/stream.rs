@@ -1,6 +1,7 @@
 //! Deltas of a streamed response, as the Messages API sends them and Claude Code forwards them.
 
-use super::blocks;
+use super::usage::{read_stop, read_usage};
+use crate::blocks;
 use crate::json::Str;
 use crate::model::{Args, Field, Opaque, OpaqueKind, Part, Stop, Usage, issuers};
 use crate::tape::{Kind, Val};
@@ -54,7 +55,7 @@ pub(super) fn signature(value: Str<'_>) -> Opaque<'_> {
 
 /// The usage of a message, or of an event about a message.
 pub(super) fn usage(place: Val<'_>) -> Option<Usage> {
-    place.get("usage").filter(|usage| usage.kind() == Kind::Object).map(blocks::read_usage)
+    place.get("usage").filter(|usage| usage.kind() == Kind::Object).map(read_usage)
 }
 
 /// Notes the stop reason of a message, if it has a stop reason; the members remain in the agent's line.
@@ -63,5 +64,5 @@ pub(super) fn note_stop(message: Val<'_>) -> Option<Stop<'_>> {
     reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
     let raw = reason?.note_text(Field::StopReason)?;
     sequence.filter(Val::is_null).map(|sequence| sequence.note(Field::Structure));
-    Some(blocks::stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
+    Some(read_stop(raw, sequence.and_then(|sequence| sequence.note_text(Field::StopSequence))))
 }

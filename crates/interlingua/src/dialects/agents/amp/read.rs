@@ -1,12 +1,12 @@
 //! Messages to events. The members before and after the messages describe the session; each side is a notice.
 
+use crate::blocks::{shape_by, start_call, start_reasoning};
 use crate::framing::FrameKind;
 use crate::json::Str;
 use crate::log::SessionTracker;
 use crate::model::{
-    Args, Author, CallKind, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind, ItemTail, Media,
-    MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session, Shape, Status, Stop, StopClass, ToolCall,
-    Turn, Usage, Words,
+    Args, Author, Event, Failure, FailureClass, Field, ItemId, ItemKind, ItemTail, Media, MediaSource,
+    Notice, Opaque, OpaqueKind, Origin, Part, Session, Status, Stop, StopClass, Turn, Usage, Words,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -131,7 +131,9 @@ impl AmpReader {
                 head.time = usage.get("timestamp").take_time(Field::ItemTime);
             }
         }
-        head.shape = shape(content);
+        head.shape = shape_by(Some(content), |block| {
+            block.has_str("text") || matches!(block.str_or_empty("type"), "image" | "summary")
+        });
         let model = head.model.clone();
         failed(state, out);
         for block in content.elements() {
@@ -259,9 +261,7 @@ fn image_data(block: Val<'_>) -> Option<Val<'_>> {
 }
 
 fn thinking(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
-    let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_reasoning(within, out);
     if let Some(text) = block.take_str("thinking", Field::ReasoningText) {
         out.delta(item, 0, Part::Text(text));
     }
@@ -282,25 +282,11 @@ pub(super) fn issuer(block: Val<'_>) -> Str<'_> {
 }
 
 fn call(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
-    let call = ToolCall {
-        call_id: block.take_str("id", Field::CallId),
-        kind: CallKind::Function,
-        namespace: None,
-        name: block.take_str("name", Field::CallName).unwrap_or_default(),
-    };
-    let mut head: ItemHead<'_> = out.head(ItemKind::ToolCall(call), Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_call(block.get("id"), block.get("name"), within, out);
     if let Some(input) = block.take_raw("input", Field::CallArgs) {
         out.delta(item, 0, Part::Args(Args::Json(input)));
     }
     out.complete(item);
-}
-
-fn shape(content: Val<'_>) -> Shape {
-    let own =
-        |block: &Val<'_>| block.has_str("text") || matches!(block.str_or_empty("type"), "image" | "summary");
-    if content.elements().filter(own).nth(1).is_some() { Shape::List } else { Shape::One }
 }
 
 /// The path in a file URI.

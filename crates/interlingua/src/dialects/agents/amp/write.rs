@@ -3,16 +3,14 @@
 
 use super::date::milliseconds;
 use super::read;
+use crate::blocks::{CallNames, call_block, joined_texts, text_block, thinking_blocks};
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::log::{
-    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionIds, text_of,
+    GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue,
+    SessionIds, text_of,
 };
-use crate::model::{
-    Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Part,
-    issuers,
-};
+use crate::model::{Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, Part, issuers};
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
 
@@ -139,9 +137,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
             ItemKind::Reasoning => blocks.extend(thinking(item, log.is_some())),
             ItemKind::ToolCall(call) => {
                 let built = log.is_some();
-                let CallValues { id, name, arguments } = CallValues::new(item, call, log.as_deref_mut());
-                let mut block = NativeObject::typed("tool_use");
-                block.put_some("id", id).put("name", name).put_some("input", arguments);
+                let mut block = call_block(item, call, CallNames::API, log.as_deref_mut());
                 if built {
                     block.put("complete", true);
                 }
@@ -168,9 +164,7 @@ fn part_block<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
         block.put("source", source(media));
         return Some(block);
     }
-    let mut block = NativeObject::typed("text");
-    block.put("text", text_of(part)?);
-    Some(block)
+    text_block(part)
 }
 
 fn source<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
@@ -179,43 +173,15 @@ fn source<'g>(media: &'g Media<'_>) -> NativeObject<'g> {
     source
 }
 
-/// Blocks of reasoning: the texts in one block, the encrypted state in another. A kept block is one of the two.
+/// The blocks of reasoning, with all texts in one block.
 fn thinking(item: GatheredItem<'_>, built: bool) -> Vec<NativeObject<'_>> {
-    let mut texts = Vec::new();
-    for text in item.parts().filter_map(text_of) {
-        if !texts.is_empty() {
-            texts.push(Str::escaped("\\n\\n"));
+    let texts = joined_texts(item.parts());
+    let texts = if texts.is_empty() { Vec::new() } else { vec![NativeValue::Joined(texts)] };
+    let mut blocks = thinking_blocks(item, texts, built);
+    if built {
+        for block in &mut blocks {
+            block.literal("provider", issuers::ANTHROPIC);
         }
-        texts.push(text);
-    }
-    let state = |wanted: OpaqueKind| {
-        item.parts().find_map(|part| match part {
-            Part::Opaque(Opaque { kind, value, .. }) if *kind == wanted => Some(value),
-            _ => None,
-        })
-    };
-    let (signature, encrypted) = (state(OpaqueKind::Signature), state(OpaqueKind::Encrypted));
-    let mut blocks = Vec::new();
-    if !built {
-        let mut block = NativeObject::new();
-        block.put("thinking", NativeValue::Joined(texts));
-        block.put_some("signature", signature).put_some("data", encrypted);
-        blocks.push(block);
-        return blocks;
-    }
-    if !texts.is_empty() || signature.is_some() {
-        let mut block = NativeObject::typed("thinking");
-        block.put("thinking", NativeValue::Joined(texts));
-        block.put("signature", signature.map_or(Str::default(), Str::reborrow));
-        blocks.push(block);
-    }
-    if let Some(data) = encrypted {
-        let mut block = NativeObject::typed("redacted_thinking");
-        block.put("data", data);
-        blocks.push(block);
-    }
-    for block in &mut blocks {
-        block.literal("provider", issuers::ANTHROPIC);
     }
     blocks
 }
@@ -255,14 +221,7 @@ fn result<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> N
 }
 
 fn built_run<'g>(item: GatheredItem<'g>, run: &mut NativeObject<'g>) {
-    let mut texts = Vec::new();
-    for text in item.parts().filter_map(text_of) {
-        if !texts.is_empty() {
-            texts.push(Str::escaped("\\n\\n"));
-        }
-        texts.push(text);
-    }
-    let text = NativeValue::Joined(texts);
+    let text = NativeValue::Joined(joined_texts(item.parts()));
     if item.tail().is_error == Some(true) {
         let mut error = NativeObject::new();
         error.put("message", text);

@@ -2,6 +2,7 @@
 //! resumes.
 
 use super::results::ACTIONS;
+use crate::blocks::joined_texts;
 use crate::json::{Raw, Str};
 use crate::ledger::{Reason, TextDigest};
 use crate::log::{
@@ -421,15 +422,4 @@ fn pictures<'g>(item: GatheredItem<'g>, kind: &'g str) -> Vec<NativeObject<'g>> 
         picture
     };
     media.map(picture).collect()
-}
-
-fn joined_texts<'g>(parts: impl Iterator<Item = &'g Part<'static>>) -> Vec<Str<'g>> {
-    let mut texts = Vec::new();
-    for text in parts.filter_map(text_of) {
-        if !texts.is_empty() {
-            texts.push(Str::escaped("\\n\\n"));
-        }
-        texts.push(text);
-    }
-    texts
 }

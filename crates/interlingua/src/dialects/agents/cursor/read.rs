@@ -2,11 +2,11 @@
 //! ends a turn is an event, and any other line is a notice.
 
 use super::stamp;
+use crate::blocks::{is_content, shape_by, start_call, start_reasoning};
 use crate::json::{Raw, Str};
 use crate::log::{SessionTracker, words_of_unknown};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, Notice, Origin, Part, Session, Shape, Stop,
-    StopClass, ToolCall, Turn,
+    Args, Author, Event, Field, ItemId, ItemKind, Notice, Origin, Part, Session, Stop, StopClass, Turn,
 };
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -80,8 +80,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
         head.origin = origin(content);
         head.time = texts(content).find_map(stamp::time_in).map(Raw::owned);
     }
-    let several = content.elements().filter(|block| block.has_str("text")).nth(1).is_some();
-    head.shape = if several { Shape::List } else { Shape::One };
+    head.shape = shape_by(Some(content), |block| block.has_str("text"));
     let item = out.start(head);
     if let Some(text) = content.take_text(Field::MessageText) {
         out.delta(item, 0, Part::Text(text));
@@ -96,9 +95,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
             // Not yet seen in transcripts; logs of several agents have this block.
             "thinking" if block.has_str("thinking") => {
                 kind.note_text(Field::Structure);
-                let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-                head.within = Some(item);
-                let thought = out.start(head);
+                let thought = start_reasoning(item, out);
                 if let Some(text) = block.take_str("thinking", Field::ReasoningText) {
                     out.delta(thought, 0, Part::Text(text));
                 }
@@ -119,15 +116,7 @@ fn said(role: Option<Val<'_>>, content: Val<'_>, author: Author, out: &mut Event
 }
 
 fn call(block: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
-    let call = ToolCall {
-        call_id: block.take_str("id", Field::CallId),
-        kind: CallKind::Function,
-        namespace: None,
-        name: block.take_str("name", Field::CallName).unwrap_or_default(),
-    };
-    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_call(block.get("id"), block.get("name"), within, out);
     if let Some(input) = block.get("input").filter(|input| !input.is_null()) {
         let args = match input.take_text(Field::CallArgs) {
             Some(text) => Args::Text(text),
@@ -165,8 +154,4 @@ fn texts(content: Val<'_>) -> impl Iterator<Item = &str> + use<'_> {
     let blocks = content.elements().filter(|block| block.str_or_empty("type") == "text");
     let all = one.into_iter().chain(blocks.filter_map(|block| block.get("text")));
     all.map(|text| Some(text).word())
-}
-
-fn is_content(content: &Val<'_>) -> bool {
-    matches!(content.kind(), Kind::String | Kind::Array)
 }

@@ -1,9 +1,9 @@
 //! Items to lines. A kept line is written back byte for byte; another agent's session becomes lines with a role, text
 //! and calls.
 
+use crate::blocks::text_block;
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
-    text_of,
 };
 use crate::model::{Author, CallKind, ItemKind, ItemKindTag};
 use crate::tape::Val;
@@ -44,11 +44,7 @@ impl LogForm for CursorForm {
 /// The blocks of an item, for a kept line or for a built line. Results and reasoning have no block.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let block = |content| match content {
-        GatheredContent::Part(part) => text_of(part).map(|text| {
-            let mut block = NativeObject::typed("text");
-            block.put("text", text);
-            block
-        }),
+        GatheredContent::Part(part) => text_block(part),
         GatheredContent::Item(item) if log.is_none() && item.of() == ItemKindTag::Reasoning => {
             let mut block = NativeObject::typed("thinking");
             block.put_some("thinking", item.only_text());

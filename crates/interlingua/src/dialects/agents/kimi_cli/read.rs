@@ -2,14 +2,15 @@
 //! `wire.jsonl`.
 
 use super::calls::UnansweredCall;
+use crate::blocks::{is_content, shape_by, start_call, start_reasoning};
 use crate::dialects::agents::kimi_parts::{
-    Stamp, exit_code, first_text, is_content, is_function, is_part, read_part, shape, state_of,
+    Stamp, exit_code, first_text, is_function, is_part, read_part, shape, state_of,
 };
 use crate::json::Str;
 use crate::log::{SessionTracker, SpelledArguments, date_of_seconds, words_of_unknown};
 use crate::model::{
-    Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part,
-    Permission, Session, Shape, Status, ToolCall, ToolResult,
+    Author, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part, Permission, Session,
+    Status, ToolResult,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -84,7 +85,7 @@ impl KimiReader {
     fn message<'t>(&mut self, line: Val<'t>, role: Option<Val<'t>>, word: &str, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<3> = WantedNames::new(["content", "tool_calls", "tool_call_id"]);
         let [content, calls, call_id] = line.find(&WANTED);
-        let said = content.filter(|content| is_content(*content));
+        let said = content.filter(is_content);
         let author = match word {
             "_system_prompt" if said.is_some_and(|said| said.kind() == Kind::String) => Author::System,
             "system" if said.is_some() => Author::System,
@@ -113,15 +114,7 @@ impl KimiReader {
         let function = call.get("function").filter(|function| function.has_str("name") && is_function(call));
         let Some(function) = function else { return };
         call.note_str("type", Field::Structure);
-        let tool = ToolCall {
-            call_id: call.take_str("id", Field::CallId),
-            kind: CallKind::Function,
-            namespace: None,
-            name: function.take_str("name", Field::CallName).unwrap_or_default(),
-        };
-        let mut head = out.head(ItemKind::ToolCall(tool), Author::Assistant);
-        head.within = Some(within);
-        let item = out.start(head);
+        let item = start_call(call.get("id"), function.get("name"), within, out);
         if let Some(arguments) = function.get("arguments") {
             self.arguments.read(arguments, item, out);
         }
@@ -138,10 +131,8 @@ fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mu
     for (number, part) in (0..).zip(content.elements()) {
         if author == Author::Assistant && part.str_or_empty("type") == "think" && part.has_str("think") {
             part.note_str("type", Field::Structure);
-            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-            head.within = Some(item);
             out.within(part, |out| {
-                let thought = out.start(head);
+                let thought = start_reasoning(item, out);
                 think(part, thought, out);
             });
         } else if let Some(value) = read_part(part, ItemKindTag::Message) {
@@ -156,10 +147,7 @@ fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut EventSin
     let is_error = text.starts_with(FAILED).then_some(true);
     let exit_code = exit_code(text);
     let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);
-    let own = |content: Val<'_>| {
-        content.elements().filter(|part| is_part(*part) && !is_made_up(*part)).nth(1).is_some()
-    };
-    head.shape = if content.is_some_and(own) { Shape::List } else { Shape::One };
+    head.shape = shape_by(content, |part| is_part(*part) && !is_made_up(*part));
     let item = out.start(head);
     if let Some(content) = content {
         if let Some(text) = content.take_text(Field::ResultText) {

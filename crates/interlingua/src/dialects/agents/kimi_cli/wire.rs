@@ -4,7 +4,8 @@
 use super::calls::{Braces, UnansweredCall};
 use super::files::read_files;
 use super::read::{KimiReader, envelope, think};
-use crate::dialects::agents::kimi_parts::{Stamp, exit_code, is_content, is_function, read_part, shape};
+use crate::blocks::is_content;
+use crate::dialects::agents::kimi_parts::{Stamp, exit_code, is_function, read_part, shape};
 use crate::json::{Raw, Str};
 use crate::log::words_of_unknown;
 use crate::model::{
@@ -96,7 +97,7 @@ impl KimiReader {
         let (word, payload) = (message.kind.word(), message.payload);
         self.give_up_waiting(&message, word, out);
         match word {
-            "TurnBegin" | "SteerInput" if payload.get("user_input").is_some_and(is_content) => {
+            "TurnBegin" | "SteerInput" if payload.get("user_input").as_ref().is_some_and(is_content) => {
                 said_by_user(&message, out);
             }
             "ContentPart" => content_part(&message, out),
@@ -373,7 +374,7 @@ fn result(message: &WireMessage<'_>, out: &mut EventSink<'_>) {
     let call_id = message.payload.take_str("tool_call_id", Field::ResultCallId);
     let result = ToolResult { call_id, name: None };
     let mut head = message.head(ItemKind::ToolResult(result), Author::Tool, out);
-    let output = output.filter(|output| is_content(*output) && !output.is(""));
+    let output = output.filter(|output| is_content(output) && !output.is(""));
     let told = told.filter(|told| told.kind() == Kind::String && !told.is(""));
     let both = output.is_some() && told.is_some();
     head.shape = if both { Shape::List } else { shape(output) };

@@ -2,7 +2,8 @@
 
 use super::read::{KimiCodeReader, Line, end_result, is_thought, returned, think};
 use super::session_events::{Change, usage_of};
-use crate::dialects::agents::kimi_parts::{is_content, read_part, shape};
+use crate::blocks::is_content;
+use crate::dialects::agents::kimi_parts::{read_part, shape};
 use crate::json::{Raw, Str};
 use crate::model::{
     Args, Author, CallKind, Event, Field, FileRef, ItemKind, ItemKindTag, Notice, Part, Shape, Stop,
@@ -98,7 +99,7 @@ impl KimiCodeReader {
         let [output, note, duration, message] = result.find(&WANTED);
         // Earlier versions have `message` in place of `note`.
         let note = note.or(message);
-        let output = output.filter(|output| is_content(*output) && !output.is(""));
+        let output = output.filter(|output| is_content(output) && !output.is(""));
         let note = note.filter(|note| note.kind() == Kind::String && !note.is(""));
         let change = self.changes.remove(call_id.word());
         let kind =

@@ -2,14 +2,13 @@
 //! messages of the agent's loop) are left unclaimed.
 
 use super::session_events::{Change, asked_in};
-use crate::dialects::agents::kimi_parts::{
-    Stamp, exit_code, is_content, is_function, read_part, shape, state_of,
-};
+use crate::blocks::{is_content, start_call, start_reasoning};
+use crate::dialects::agents::kimi_parts::{Stamp, exit_code, is_function, read_part, shape, state_of};
 use crate::json::{Raw, Str};
 use crate::log::{CountedLine, SessionTracker, SpelledArguments, date_of_millis, words_of_unknown};
 use crate::model::{
-    Author, CallKind, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part,
-    Session, Status, ToolCall, ToolResult, Usage,
+    Author, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Notice, Origin, Part, Session,
+    Status, ToolResult, Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -218,7 +217,7 @@ impl KimiCodeReader {
     fn message<'t>(&mut self, line: Line<'t>, message: Val<'t>, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<5> = WantedNames::new(["role", "content", "id", "toolCalls", "origin"]);
         let [role, content, id, calls, origin] = message.find(&WANTED);
-        let content = content.filter(|content| is_content(*content));
+        let content = content.filter(is_content);
         let author = match role.word() {
             "user" => Author::User,
             "assistant" => Author::Assistant,
@@ -239,10 +238,8 @@ impl KimiCodeReader {
         for (number, part) in (0..).zip(content.into_iter().flat_map(|content| content.elements())) {
             if is_thought(part) {
                 part.note_str("type", Field::Structure);
-                let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-                head.within = Some(item);
                 out.within(part, |out| {
-                    let thought = out.start(head);
+                    let thought = start_reasoning(item, out);
                     think(part, thought, out);
                 });
             } else if let Some(value) = read_part(part, ItemKindTag::Message) {
@@ -252,15 +249,7 @@ impl KimiCodeReader {
         let is_call = |call: &Val<'_>| call.has_str("name") && is_function(*call);
         for call in calls.into_iter().flat_map(|calls| calls.elements()).filter(is_call) {
             call.note_str("type", Field::Structure);
-            let tool = ToolCall {
-                call_id: call.take_str("id", Field::CallId),
-                kind: CallKind::Function,
-                namespace: None,
-                name: call.take_str("name", Field::CallName).unwrap_or_default(),
-            };
-            let mut head = out.head(ItemKind::ToolCall(tool), Author::Assistant);
-            head.within = Some(item);
-            let call_item = out.within(call, |out| out.start(head));
+            let call_item = out.within(call, |out| start_call(call.get("id"), call.get("name"), item, out));
             if let Some(arguments) = call.get("arguments") {
                 self.arguments.read(arguments, call_item, out);
             }

@@ -1,12 +1,12 @@
 //! The form that resembles a model API: `role`, `content`, `tool_calls`, `tool_responses`, and thoughts in `metadata`.
 
 use super::moment;
+use crate::blocks::{start_call, start_reasoning};
 use crate::log::{
     GatheredContent, GatheredItem, NativeObject, NativeValue, SpelledArguments, arguments_text,
 };
 use crate::model::{
-    Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Stop, StopClass, ToolCall,
-    ToolResult, Turn, Words,
+    Author, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Stop, StopClass, ToolResult, Turn, Words,
 };
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -69,9 +69,7 @@ pub(super) fn read(doc: Val<'_>, arguments: &mut SpelledArguments, out: &mut Eve
         out.delta(item, 0, Part::Text(text));
     }
     if let Some(text) = metadata.and_then(|metadata| metadata.take_str("thinking", Field::ReasoningText)) {
-        let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-        head.within = Some(item);
-        let inner = out.start(head);
+        let inner = start_reasoning(item, out);
         out.delta(inner, 0, Part::Text(text));
         out.complete(inner);
     }
@@ -99,15 +97,7 @@ const STOPS: Words<StopClass> = Words(&[
 
 fn call(block: Val<'_>, within: ItemId, arguments: &mut SpelledArguments, out: &mut EventSink<'_>) {
     let Some(function) = block.get("function").filter(|function| function.has_str("name")) else { return };
-    let call = ToolCall {
-        call_id: block.take_str("id", Field::CallId),
-        kind: CallKind::Function,
-        namespace: None,
-        name: function.take_str("name", Field::CallName).unwrap_or_default(),
-    };
-    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_call(block.get("id"), function.get("name"), within, out);
     if let Some(given) = function.get("arguments") {
         arguments.read(given, item, out);
     }

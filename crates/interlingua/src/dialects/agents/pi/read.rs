@@ -1,12 +1,13 @@
 //! Lines to events. A line with text of a user, model or tool is a message or a result; any other line is a notice,
 //! whatever its type.
 
+use crate::blocks::{is_content, shape_by, start_call, start_reasoning};
 use crate::json::Str;
 use crate::log::{CountedLine, SessionTracker, words_of_unknown};
 use crate::model::{
-    Args, Author, CallKind, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId,
-    ItemKind, ItemKindTag, ItemTail, Media, MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session,
-    Shape, Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage, Words,
+    Args, Author, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind,
+    ItemKindTag, ItemTail, Media, MediaSource, Notice, Opaque, OpaqueKind, Origin, Part, Session, Shape,
+    Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Val};
@@ -325,9 +326,7 @@ fn read_content(
 }
 
 fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
-    let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_reasoning(within, out);
     let redacted = block.get("redacted").filter(|redacted| redacted.bool() == Some(true));
     let kind = if let Some(redacted) = redacted {
         // The text of a redacted block is a placeholder.
@@ -352,15 +351,7 @@ fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes,
         // A call displaced from the bounded memory never had a result.
         let _ = changes.insert(block.str_or_empty("id"), path.into_owned());
     }
-    let call = ToolCall {
-        call_id: block.take_str("id", Field::CallId),
-        kind: CallKind::Function,
-        namespace: None,
-        name: block.take_str("name", Field::CallName).unwrap_or_default(),
-    };
-    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
-    head.within = Some(within);
-    let item = out.start(head);
+    let item = start_call(block.get("id"), block.get("name"), within, out);
     if let Some(arguments) = block.take_raw("arguments", Field::CallArgs) {
         out.delta(item, 0, Part::Args(Args::Json(arguments)));
     }
@@ -387,11 +378,5 @@ pub(super) fn issuer(message: Val<'_>) -> Str<'_> {
 }
 
 fn shape(content: Option<Val<'_>>) -> Shape {
-    let own = |block: &Val<'_>| block.has_str("text") || block.str_or_empty("type") == "image";
-    let several = content.is_some_and(|content| content.elements().filter(own).nth(1).is_some());
-    if several { Shape::List } else { Shape::One }
-}
-
-fn is_content(content: &Val<'_>) -> bool {
-    matches!(content.kind(), Kind::String | Kind::Array)
+    shape_by(content, |block| block.has_str("text") || block.str_or_empty("type") == "image")
 }

@@ -1,10 +1,11 @@
 //! Items to lines. A kept line is written back byte for byte; another agent's session becomes a file that Pi opens.
 
 use super::read;
+use crate::blocks::{CallNames, call_block, joined_texts, text_block};
 use crate::json::{Raw, Str};
 use crate::log::{
-    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeObject, NativeValue, SessionHead, SessionIds, name_with_group, text_of,
+    FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
+    NativeValue, SessionHead, SessionIds, name_with_group,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Origin, Part,
@@ -188,6 +189,8 @@ const ANTHROPIC: &str = "\"anthropic\"";
 /// Pi adds up the usage of every response, and stops at a response without usage.
 const UNCOUNTED: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
+const CALLS: CallNames = CallNames { kind: "toolCall", arguments: "arguments" };
+
 /// The blocks of an item, for a kept line or for a built line. Results are lines of their own.
 fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
     let block = |content| match content {
@@ -195,9 +198,7 @@ fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>
         GatheredContent::Item(item) => match &item.head().kind {
             ItemKind::Reasoning => Some(thinking(item)),
             ItemKind::ToolCall(call) => {
-                let CallValues { id, name, arguments } = CallValues::new(item, call, log.as_deref_mut());
-                let mut block = NativeObject::typed("toolCall");
-                block.put_some("id", id).put("name", name).put_some("arguments", arguments);
+                let mut block = call_block(item, call, CALLS, log.as_deref_mut());
                 block.put_some("thoughtSignature", item.opaque().map(|opaque| &opaque.value));
                 Some(block)
             }
@@ -213,21 +214,12 @@ fn part_block<'g>(part: &'g Part<'_>) -> Option<NativeObject<'g>> {
         block.put("data", source.text()).put_some("mimeType", media_type.as_ref());
         return Some(block);
     }
-    let mut block = NativeObject::typed("text");
-    block.put("text", text_of(part)?);
-    Some(block)
+    text_block(part)
 }
 
 fn thinking(item: GatheredItem<'_>) -> NativeObject<'_> {
-    let mut texts = Vec::new();
-    for text in item.parts().filter_map(text_of) {
-        if !texts.is_empty() {
-            texts.push(Str::escaped("\\n\\n"));
-        }
-        texts.push(text);
-    }
     let mut block = NativeObject::typed("thinking");
-    block.put("thinking", NativeValue::Joined(texts));
+    block.put("thinking", NativeValue::Joined(joined_texts(item.parts())));
     if let Some(Opaque { kind, value, .. }) = item.opaque() {
         block.put("thinkingSignature", value);
         if *kind == OpaqueKind::Encrypted {

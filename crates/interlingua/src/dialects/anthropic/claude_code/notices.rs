@@ -7,7 +7,7 @@
 use super::origin;
 use super::read::{ClaudeLine, ClaudeReader, ResponseOfLine, begin};
 use super::results::ResultsOfLine;
-use crate::dialects::anthropic::blocks;
+use crate::blocks;
 use crate::json::{Raw, Str};
 use crate::log::words_of_unknown;
 use crate::model::{
@@ -168,8 +168,7 @@ impl ClaudeReader {
     fn queued(&mut self, line: &ClaudeLine<'_>, attachment: Val<'_>, out: &mut EventSink<'_>) -> bool {
         const WANTED: WantedNames<4> = WantedNames::new(["type", "origin", "prompt", "commandMode"]);
         let [kind, from, prompt, mode] = attachment.find(&WANTED);
-        let is_content = |prompt: &Val<'_>| matches!(prompt.kind(), Kind::String | Kind::Array);
-        let Some(prompt) = prompt.filter(is_content) else { return false };
+        let Some(prompt) = prompt.filter(blocks::is_content) else { return false };
         for tag in [line.kind, kind] {
             tag.note_text(Field::ItemAuthor);
         }

@@ -4,7 +4,8 @@
 use super::calls::{Agents, CalledTools};
 use super::origin::{self, WhoseWords};
 use super::results::{self, ResultsOfLine};
-use crate::dialects::anthropic::blocks;
+use crate::blocks;
+use crate::dialects::anthropic::usage::{read_stop, read_usage};
 use crate::error::Code;
 use crate::json::Str;
 use crate::log::SessionTracker;
@@ -293,8 +294,8 @@ impl ClaudeReader {
                 effort: response.effort.note_text(Field::TurnEffort),
                 stop: stop
                     .note_text(Field::StopReason)
-                    .map(|raw| blocks::stop(raw, sequence.note_text(Field::StopSequence))),
-                usage: Some(blocks::read_usage(usage)),
+                    .map(|raw| read_stop(raw, sequence.note_text(Field::StopSequence))),
+                usage: Some(read_usage(usage)),
                 ..Turn::default()
             }));
         }
@@ -327,7 +328,7 @@ impl ClaudeReader {
             out.event(&Event::Usage(Turn {
                 id: Some(Str::escaped(&self.made)),
                 model: iteration.note_str("model", Field::TurnModel),
-                usage: Some(blocks::read_usage(iteration)),
+                usage: Some(read_usage(iteration)),
                 ..Turn::default()
             }));
         }

@@ -2,7 +2,7 @@
 
 use super::calls::{Agents, CalledTools};
 use super::origin::first_text;
-use crate::dialects::anthropic::blocks::{self, ResultDetail};
+use crate::blocks::{self, ResultDetail};
 use crate::json::Str;
 use crate::model::{Decision, Event, Field, FileRef, ItemId, Permission};
 use crate::pipe::EventSink;

@@ -1,20 +1,23 @@
 //! Items to lines. A kept line is written back byte for byte; another agent's session becomes lines that Claude Code
 //! resumes.
 
+use crate::blocks::{blocks_of, only_text};
 use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
-    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeObject, NativeValue, SessionIds, name_with_group, text_of,
+    FrameHead, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue,
+    SessionIds, name_with_group,
 };
 use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Origin,
-    Part, ToolCall, issuers,
+    Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Origin, Part, ToolCall, issuers,
 };
 use crate::pipe::WriterOutput;
 use crate::tape::Val;
 use crate::wire;
 use crate::wire::backends::NameRule;
+
+/// The tool names that the API accepts.
+const TOOL_NAMES: NameRule = NameRule::TOOL;
 
 /// Claude Code 2.1.197 hangs on a line without a version; resuming was tested with the version below.
 const VERSION: &str = "2.1.325";
@@ -52,7 +55,7 @@ impl LogForm for ClaudeForm {
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
-        let blocks = blocks_of(item, None);
+        let blocks = blocks_of(item, Some(TOOL_NAMES), None);
         let content = NativeValue::one_or_list(only_text(&blocks), blocks);
         let mut line = NativeObject::new();
         let ItemHead { native_id, parent, time, model, .. } = item.head();
@@ -83,7 +86,7 @@ impl LogForm for ClaudeForm {
     fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut WriterOutput<'_>) {
         match &head.kind {
             ItemKind::ToolCall(call) => {
-                lose_if_replaced(&name_with_group(call), &call.name, 64, Field::CallName, out);
+                lose_if_replaced(call, out);
             }
             ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
         }
@@ -114,7 +117,7 @@ impl LogForm for ClaudeForm {
             self.response = None;
         }
         message.literal("role", word);
-        let blocks = blocks_of(item, Some(log));
+        let blocks = blocks_of(item, Some(TOOL_NAMES), Some(log));
         let one = only_text(&blocks).filter(|_| !assistant);
         message.put("content", NativeValue::one_or_list(one, blocks));
         if assistant {
@@ -178,141 +181,11 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>) {
     }
 }
 
-/// The blocks of an item, for a kept line or for a built line.
-fn blocks_of<'g>(item: GatheredItem<'g>, mut log: Option<&mut LogBuilder<'_, '_>>) -> Vec<NativeObject<'g>> {
-    let mut blocks = Vec::new();
-    for content in item.blocks() {
-        let item = match content {
-            GatheredContent::Part(part) => {
-                blocks.push(part_block(part));
-                continue;
-            }
-            GatheredContent::Item(item) => item,
-        };
-        match &item.head().kind {
-            ItemKind::Message | ItemKind::Notice(_) => {}
-            ItemKind::Reasoning if log.is_some() => blocks.extend(thinking_blocks(item)),
-            // In a kept line each reasoning item was read from one block.
-            ItemKind::Reasoning => {
-                let mut block = NativeObject::new();
-                for thinking in thinking_blocks(item) {
-                    block.append(thinking);
-                }
-                blocks.push(block);
-            }
-            ItemKind::ToolCall(call) => blocks.push(call_block(item, call, log.as_deref_mut())),
-            ItemKind::ToolResult(_) => blocks.push(result_block(item, log.as_deref_mut())),
-        }
-    }
-    blocks
-}
-
-/// The block for a part.
-fn part_block<'g>(part: &'g Part<'_>) -> NativeObject<'g> {
-    let Part::Media(Media { media_type, source, name, context: _, citable: _, detail: _ }) = part else {
-        let mut block = NativeObject::typed("text");
-        block.put_some("text", text_of(part));
-        return block;
-    };
-    let document = media_type.as_ref().is_some_and(|kind| kind.is("application/pdf"));
-    let (kind, member, value) = match source {
-        MediaSource::Base64(data) => ("base64", "data", data),
-        MediaSource::Url(url) => ("url", "url", url),
-        MediaSource::File(id) => ("file", "file_id", id),
-        MediaSource::Text(text) => ("text", "data", text),
-    };
-    let mut place = NativeObject::typed(kind);
-    place.put_some("media_type", media_type.as_ref()).put(member, value);
-    let mut block = NativeObject::typed(if document { "document" } else { "image" });
-    block.put("source", place).put_some("title", name.as_ref());
-    block
-}
-
-fn call_block<'g>(
-    item: GatheredItem<'g>,
-    call: &'g ToolCall<'static>,
-    log: Option<&mut LogBuilder<'_, '_>>,
-) -> NativeObject<'g> {
-    let mut block = NativeObject::typed("tool_use");
-    if log.is_none() {
-        block.put_some("server_name", call.namespace.as_ref());
-    }
-    let built = log.is_some();
-    let CallValues { id, name, arguments } = CallValues::new(item, call, log);
-    let (id, name) = if built { (id, api_word(&name, 64)) } else { (id, name) };
-    block.put_some("id", id).put("name", name).put_some("input", arguments);
-    block
-}
-
-fn result_block<'g>(item: GatheredItem<'g>, log: Option<&mut LogBuilder<'_, '_>>) -> NativeObject<'g> {
-    let mut block = NativeObject::typed("tool_result");
-    let said = |part: &&Part<'_>| !matches!(part, Part::File(_));
-    let parts: Vec<_> = item.parts().filter(said).map(part_block).collect();
-    let one = if let Some(log) = log {
-        block.put("tool_use_id", log.answered(item).0);
-        // A single text is a string, as Claude Code writes it; other content is a list.
-        let nothing = parts.is_empty().then(Str::default);
-        nothing.or_else(|| only_text(&parts)).map(NativeValue::from)
-    } else {
-        block.put_some("tool_use_id", item.call_id());
-        item.parts().find_map(|part| match part {
-            Part::Json(json) => Some(json.into()),
-            Part::Text(text) => Some(text.into()),
-            _ => None,
-        })
-    };
-    block.put("content", NativeValue::one_or_list(one, parts)).put_some("is_error", item.tail().is_error);
-    block
-}
-
-/// The blocks of a reasoning item: one per text, then the encrypted state.
-fn thinking_blocks(item: GatheredItem<'_>) -> Vec<NativeObject<'_>> {
-    let mut texts: Vec<_> = item.parts().filter_map(text_of).collect();
-    let state = |wanted| {
-        item.parts().find_map(|part| match part {
-            Part::Opaque(Opaque { kind, value, .. }) if *kind == wanted => Some(value),
-            _ => None,
-        })
-    };
-    let signature = state(OpaqueKind::Signature);
-    if texts.is_empty() && signature.is_some() {
-        // The issuer left the signed text out.
-        texts.push(Str::default());
-    }
-    let mut blocks = Vec::new();
-    for text in texts {
-        let mut block = NativeObject::typed("thinking");
-        block.put("thinking", text).put("signature", signature.map_or(Str::default(), Str::reborrow));
-        blocks.push(block);
-    }
-    if let Some(data) = state(OpaqueKind::Encrypted) {
-        let mut block = NativeObject::typed("redacted_thinking");
-        block.put("data", data);
-        blocks.push(block);
-    }
-    blocks
-}
-
-/// The text, if the list is a single text block.
-fn only_text<'g>(blocks: &[NativeObject<'g>]) -> Option<Str<'g>> {
-    match blocks {
-        [block] => match block.get("text") {
-            Some(NativeValue::Text(text)) => Some(text.clone()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// An id or a name, with characters the API refuses replaced.
-fn api_word(text: &Str<'_>, most: usize) -> Str<'static> {
-    wire::alias(text, NameRule { most, ..NameRule::TOOL }).into_owned()
-}
-
-/// Books an id or a name as lost if characters were replaced for the API.
-fn lose_if_replaced(text: &Str<'_>, said: &Str<'_>, most: usize, field: Field, out: &mut WriterOutput<'_>) {
-    if wire::alias(text, NameRule { most, ..NameRule::TOOL }).as_escaped() != text.as_escaped() {
+/// Books the name of a tool as lost if an alias is written for the API.
+fn lose_if_replaced(call: &ToolCall<'_>, out: &mut WriterOutput<'_>) {
+    let name = name_with_group(call);
+    if wire::alias(&name, TOOL_NAMES).as_escaped() != name.as_escaped() {
         out.ledger.note("id or name of a call replaced by one the API takes");
-        out.lose_str(field, said, Reason::Refused);
+        out.lose_str(Field::CallName, &call.name, Reason::Refused);
     }
 }

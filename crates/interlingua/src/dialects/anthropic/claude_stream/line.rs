@@ -1,6 +1,6 @@
 //! Single-line events: the end of a turn, notices, and the members that many lines share.
 
-use crate::dialects::anthropic::blocks;
+use crate::dialects::anthropic::usage::read_stop;
 use crate::json::{Raw, Str};
 use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
 use crate::pipe::EventSink;
@@ -32,7 +32,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut EventS
     note_tag(line, "subtype", &["success"]);
     let reason = line.get("stop_reason");
     if let Some(raw) = reason.and_then(|reason| reason.note_text(Field::StopReason)) {
-        return blocks::stop(raw, None);
+        return read_stop(raw, None);
     }
     reason.filter(Val::is_null).map(|reason| reason.note(Field::Structure));
     let raw = terminal.and_then(|reason| reason.note_text(Field::StopReason));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::line::{parent, repeat_parent};
-use crate::dialects::anthropic::blocks;
+use crate::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
 use crate::model::{Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Turn};

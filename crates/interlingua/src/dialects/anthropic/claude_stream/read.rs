@@ -5,7 +5,7 @@
 use super::control::Requests;
 use super::line::{ended, is_renaming, notice, parent, repeat_parent, time};
 use super::partial::Streams;
-use crate::dialects::anthropic::blocks;
+use crate::blocks;
 use crate::dialects::anthropic::stream::{note_stop, usage};
 use crate::json::{ChangeDetector, Str};
 use crate::model::{Author, Event, Field, ItemKind, Part, Session, Status, Turn};

@@ -5,7 +5,8 @@ mod settings;
 mod support;
 mod write;
 
-use super::blocks;
+use super::usage::STOPS;
+use crate::blocks;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::{FrameKind, Framing};
 use crate::json::Str;
@@ -122,7 +123,7 @@ static BACKEND: Profile = Profile {
     support: support::request,
     settings: settings::SETTINGS,
     cache: &blocks::CACHE,
-    stops: &blocks::STOPS,
+    stops: &STOPS,
     answer_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
     opaque: OpaquePolicy::Withhold { unless: Some(issuers::ANTHROPIC) },
     refusals: Refusals::AsText,

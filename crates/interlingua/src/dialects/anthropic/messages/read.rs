@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::super::stream::{BlockSort, read_piece, sort_of_piece, usage};
-use super::blocks::{self, Extent};
+use super::super::usage::read_stop;
 use super::{ERRORS, ROLES, settings};
+use crate::blocks::{self, Extent};
 use crate::error::Code;
 use crate::json::Str;
 use crate::ledger::Identity;
@@ -91,7 +92,7 @@ fn begin(message: Val<'_>, usage: Option<Usage>, out: &mut EventSink<'_>) -> Ite
 fn stop(place: Val<'_>) -> Option<Stop<'_>> {
     let reason = place.take_str("stop_reason", Field::StopReason)?;
     let sequence = place.take_str("stop_sequence", Field::StopSequence);
-    Some(Stop { detail: place.take_raw("stop_details", Field::StopDetail), ..blocks::stop(reason, sequence) })
+    Some(Stop { detail: place.take_raw("stop_details", Field::StopDetail), ..read_stop(reason, sequence) })
 }
 
 fn failure(root: Val<'_>, out: &mut EventSink<'_>) {

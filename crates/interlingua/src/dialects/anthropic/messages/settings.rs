@@ -1,7 +1,7 @@
 //! The settings of a request, read and written.
 
 use super::BACKEND;
-use super::blocks::CACHE;
+use crate::blocks::CACHE;
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
 use crate::model::{CallKind, Field, Format, Reasoning, Request, SchemaFormat, Tool, ToolChoice};

@@ -1,7 +1,8 @@
 //! Events to messages of content blocks: whole messages, gathered, and stream events.
 
-use super::blocks::{self, CACHE};
+use super::super::citations::{is_own_citation, write_citation};
 use super::{BACKEND, CLIENT, ERRORS, TOO_LONG, settings};
+use crate::blocks::{self, CACHE};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::model::{
@@ -83,7 +84,7 @@ impl BlockList {
 
 impl AssistantForm for BlockList {
     fn cites(&self, citation: &Citation<'_>) -> bool {
-        blocks::is_own_citation(citation) || self.rules == BlockRules::Answer && citation.source.is_some()
+        is_own_citation(citation) || self.rules == BlockRules::Answer && citation.source.is_some()
     }
 
     fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
@@ -119,7 +120,7 @@ impl AssistantForm for BlockList {
             }
             Growth::Arguments(args) => self.input.add(args),
             Growth::Citation(citation) => {
-                blocks::write_citation(citation, &mut self.citations.hold(), out);
+                write_citation(citation, &mut self.citations.hold(), out);
             }
             Growth::Cache(mark) => {
                 self.mark.clear();
@@ -493,7 +494,7 @@ impl MessageEvents {
 
 impl AssistantForm for MessageEvents {
     fn cites(&self, citation: &Citation<'_>) -> bool {
-        blocks::is_own_citation(citation) || citation.source.is_some()
+        is_own_citation(citation) || citation.source.is_some()
     }
 
     fn open(&mut self, opening: Opening<'_>, out: &mut WriterOutput<'_>) {
@@ -534,7 +535,7 @@ impl AssistantForm for MessageEvents {
             Growth::Arguments(Args::Json(json)) => self.delta(INPUT, &Str::plain(json.as_str()), out),
             Growth::Citation(citation) => {
                 let mut written = JsonBuffer::default();
-                blocks::write_citation(citation, &mut written.hold(), out);
+                write_citation(citation, &mut written.hold(), out);
                 let json =
                     self.begin_delta(out).up_to_value(r#""delta":{"type":"citations_delta","citation":"#);
                 json.values(written.bytes()).end_object().end_object().end_frame("\n\n");

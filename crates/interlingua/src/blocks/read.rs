@@ -1,21 +1,17 @@
-//! Content blocks. The Messages API, Claude Code's logs and Claude Code's live output share this form.
+//! Blocks to events.
 
-use crate::json::{JsonWriter, Str};
-use crate::ledger::Reason;
+use crate::json::Str;
 use crate::model::{
     Args, Author, CallKind, Citation, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail,
-    Media, MediaSource, Opaque, OpaqueKind, Part, Shape, Status, Stop, StopClass, ToolCall, ToolResult,
-    Usage, Words, issuers,
+    Media, MediaSource, Opaque, OpaqueKind, Part, Shape, Status, ToolCall, ToolResult, issuers,
 };
-use crate::pipe::{EventSink, WriterOutput};
+use crate::pipe::EventSink;
 use crate::tape::{Kind, Member, Val, WantedNames};
-use crate::wire::answer::output_and_reasoning;
 use crate::wire::is_blank;
 use crate::wire::settings::{CacheWords, PART_MARK};
-use crate::wire::words::StopWords;
 
 /// The member that marks a block as a cache breakpoint.
-pub(super) const CACHE: CacheWords =
+pub(crate) const CACHE: CacheWords =
     CacheWords { name: "cache_control", kind: ("type", "ephemeral"), lifetimes: &["5m", "1h"] };
 
 /// `List` if more than one block is a part of the message itself and not an item within it.
@@ -119,7 +115,7 @@ pub(crate) fn read_result_block(
 
 /// Whether a block is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// The complete block.
     Whole,
     /// The start of a streamed block: deltas follow, so empty strings are skipped.
@@ -127,7 +123,7 @@ pub(super) enum Extent {
 }
 
 /// Reads a whole block or the start of one. Returns the item that is now open, if the block is an item.
-pub(super) fn open_block(
+pub(crate) fn open_block(
     block: Val<'_>,
     extent: Extent,
     number: u32,
@@ -225,7 +221,7 @@ fn open_thinking(
 const CARRIED: &str = "interlingua:";
 
 /// Takes opaque state, which only its issuer can read.
-pub(super) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> Option<Opaque<'t>> {
+pub(crate) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> Option<Opaque<'t>> {
     let val = block.get(name)?;
     val.take_text(kind.field())?;
     let text = val.text();
@@ -236,7 +232,7 @@ pub(super) fn take_opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind) -> O
 }
 
 /// Opaque state in its written form; the inverse of [`take_opaque`].
-pub(super) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
+pub(crate) fn carried<'a>(opaque: &'a Opaque<'_>) -> Str<'a> {
     let Opaque { kind: _, issuer, value } = opaque;
     if issuer.is(issuers::ANTHROPIC) {
         return value.reborrow();
@@ -441,7 +437,7 @@ fn read_media(block: Val<'_>, of: ItemKindTag) -> Option<Media<'_>> {
 }
 
 /// Reads a citation and leaves its members in place. Each citation type has its own names for the same values.
-pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
+pub(crate) fn citation(citation: Val<'_>) -> Citation<'_> {
     let text = |names: &[&str], field| names.iter().find_map(|name| citation.note_str(name, field));
     let number = |names: &[&str], field: Field| {
         let found = names.iter().find_map(|name| citation.get(name).filter(|val| !val.is_null()));
@@ -459,143 +455,4 @@ pub(super) fn citation(citation: Val<'_>) -> Citation<'_> {
         from: None,
         to: None,
     }
-}
-
-/// Member names of one citation type; an empty name means the type has no such member.
-struct CitationNames {
-    kind: &'static str,
-    title: &'static str,
-    source: &'static str,
-    document: &'static str,
-    start: &'static str,
-    end: &'static str,
-    state: &'static str,
-}
-
-const WEB: CitationNames = CitationNames {
-    kind: "web_search_result_location",
-    title: "title",
-    source: "url",
-    document: "",
-    start: "",
-    end: "",
-    state: "encrypted_index",
-};
-
-const CITATIONS: [CitationNames; 5] = [
-    of_document("char_location", "start_char_index", "end_char_index"),
-    of_document("page_location", "start_page_number", "end_page_number"),
-    of_document("content_block_location", "start_block_index", "end_block_index"),
-    WEB,
-    CitationNames {
-        kind: "search_result_location",
-        title: "title",
-        source: "source",
-        document: "search_result_index",
-        start: "start_block_index",
-        end: "end_block_index",
-        state: "",
-    },
-];
-
-const fn of_document(kind: &'static str, start: &'static str, end: &'static str) -> CitationNames {
-    let (title, source, document, state) = ("document_title", "", "document_index", "");
-    CitationNames { kind, title, source, document, start, end, state }
-}
-
-/// Whether the API defines the citation's type.
-pub(super) fn is_own_citation(citation: &Citation<'_>) -> bool {
-    citation.kind.as_ref().is_some_and(|kind| CITATIONS.iter().any(|names| kind.is(names.kind)))
-}
-
-/// Writes a citation. A citation of a type the API does not define is written as a web search result.
-pub(super) fn write_citation(citation: &Citation<'_>, json: &mut JsonWriter<'_>, out: &mut WriterOutput<'_>) {
-    let Citation { kind, quote, title, source, document, start, end, state, from: _, to: _ } = citation;
-    let own = kind.as_ref().and_then(|kind| CITATIONS.iter().find(|names| kind.is(names.kind)));
-    if own.is_none() {
-        out.lose_some(Field::CitationKind, kind.as_ref(), Reason::Narrowed);
-    }
-    let names = own.unwrap_or(&WEB);
-    json.object().key("type").literal(names.kind);
-    json.key("cited_text").str(&quote.clone().unwrap_or_default());
-    let texts = [
-        (names.title, title, Field::CitationTitle),
-        (names.source, source, Field::CitationSource),
-        (names.state, state, Field::CitationState),
-    ];
-    for (name, text, field) in texts {
-        match text {
-            Some(text) if name.is_empty() => out.lose_str(field, text, Reason::NoSlot),
-            Some(text) => _ = json.key(name).str(text),
-            // Clients require both members.
-            None if name == WEB.state || name == WEB.source => _ = json.key(name).literal(""),
-            None => {}
-        }
-    }
-    let numbers = [
-        (names.document, document, Field::CitationDocument),
-        (names.start, start, Field::CitationStart),
-        (names.end, end, Field::CitationEnd),
-    ];
-    for (name, number, field) in numbers {
-        match number {
-            Some(number) if name.is_empty() => out.lose_raw(field, number, Reason::NoSlot),
-            Some(number) => _ = json.key(name).raw(number),
-            None => {}
-        }
-    }
-    json.end_object();
-}
-
-/// Reads a usage object and leaves it in place.
-pub(crate) fn read_usage(usage: Val<'_>) -> Usage {
-    const WANTED: WantedNames<6> = WantedNames::new([
-        "output_tokens_details",
-        "cache_creation",
-        "cache_creation_input_tokens",
-        "input_tokens",
-        "cache_read_input_tokens",
-        "output_tokens",
-    ]);
-    let [details, by_age, written, input, cache_read, output] = usage.find(&WANTED);
-    let note = |count: Option<Val<'_>>, field| count.and_then(|count| count.note_count(field));
-    let thinking = details.and_then(|details| details.note_u64("thinking_tokens", Field::UsageReasoning));
-    let long = by_age.and_then(|ages| ages.note_u64("ephemeral_1h_input_tokens", Field::UsageCacheWriteLong));
-    let short = by_age.and_then(|ages| ages.get("ephemeral_5m_input_tokens")).filter(|n| n.u64().is_some());
-    let written = note(written, Field::UsageCacheWrite);
-    let by_ages = short.and_then(|short| short.u64()?.checked_add(long.unwrap_or(0)));
-    // The total repeats the sum of its parts; if they differ, the parts are left unclaimed.
-    if let Some(short) = short.filter(|_| by_ages.is_some() && written.is_none_or(|sum| Some(sum) == by_ages))
-    {
-        short.note(Field::UsageCacheWrite);
-    }
-    Usage {
-        input: note(input, Field::UsageInput),
-        cache_read: note(cache_read, Field::UsageCacheRead),
-        cache_write: written.or(by_ages).or(long),
-        cache_write_long: long,
-        output: note(output, Field::UsageOutput)
-            .and_then(|all| output_and_reasoning(Some(all), thinking, false)),
-        reasoning: thinking,
-        ..Usage::default()
-    }
-}
-
-/// Values of `stop_reason`.
-pub(super) static STOPS: StopWords = StopWords {
-    words: Words(&[
-        (StopClass::End, "end_turn"),
-        (StopClass::Sequence, "stop_sequence"),
-        (StopClass::ToolUse, "tool_use"),
-        (StopClass::MaxTokens, "max_tokens"),
-        (StopClass::ContextFull, "model_context_window_exceeded"),
-        (StopClass::Paused, "pause_turn"),
-        (StopClass::Refusal, "refusal"),
-    ]),
-    nearest: Words(&[(StopClass::Filter, "refusal")]),
-};
-
-/// Parses `stop_reason`.
-pub(crate) fn stop<'t>(raw: Str<'t>, sequence: Option<Str<'t>>) -> Stop<'t> {
-    STOPS.stop(raw, sequence)
 }
