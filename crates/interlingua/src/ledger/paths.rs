@@ -17,8 +17,7 @@ impl PathNumber {
     pub(super) const UNPARSED: Self = Self(u32::MAX - 1);
     pub(super) const NOTHING: Self = Self(u32::MAX - 2);
     pub(super) const HOLES: Self = Self(u32::MAX - 3);
-    pub(super) const BLANK: Self = Self(u32::MAX - 4);
-    pub(super) const MARK: Self = Self(u32::MAX - 5);
+    pub(super) const MARK: Self = Self(u32::MAX - 4);
 
     /// A value of the field at an unknown path.
     pub(super) const fn of_field(field: Field) -> Self {

@@ -65,6 +65,11 @@ impl Ledger {
                 tape.root()
             }
             LeftoverBody::Kept { line, .. } => line,
+            // A blank line is spacing and holds no leaf.
+            LeftoverBody::Unparsed { why: "blank", .. } => {
+                self.current.settled = true;
+                return;
+            }
             LeftoverBody::Unparsed { bytes, why, .. } => {
                 self.current.settled = true;
                 self.leaves += 1;
@@ -80,9 +85,8 @@ impl Ledger {
                     Some(_) => (&mut self.lost_paths, &mut self.lost),
                 };
                 *count += 1;
-                // Blank lines and byte order marks are not damage.
+                // A byte order mark is not damage.
                 let (number, path) = match why {
-                    "blank" => (PathNumber::BLANK, "(blank)"),
                     "bom" => (PathNumber::MARK, "(byte order mark)"),
                     _ => (PathNumber::UNPARSED, "(unparsed)"),
                 };

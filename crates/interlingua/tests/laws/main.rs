@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod blank_lines;
 mod books;
 mod collisions;
 mod frames;
