@@ -147,6 +147,10 @@ fn language(dialect: &Dialect) -> &'static str {
     dialect.flavour_of.unwrap_or(dialect.name)
 }
 
+/// The score of a document that proves another program: among the first documents of an input, it rules the dialect out
+/// for the whole input, whatever the later documents look like.
+pub const RULED_OUT: u32 = 0;
+
 /// Up to this score, a document is compatible with a dialect but no evidence for it.
 const SILENT: u32 = 1;
 
@@ -274,6 +278,7 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
     });
     polls.filter(|poll| !poll.guesses.is_empty()).reduce(|mut all, more| {
         all.guesses.extend(more.guesses);
+        all.ruled_out.extend(more.ruled_out);
         all.seen = all.seen.max(more.seen);
         all
     })
@@ -283,7 +288,8 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
 pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static Dialect> {
     let head = Head { doc, kind };
     let sure = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score >= SURE);
-    let own_line = DIALECTS.iter().any(|dialect| dialect.name == own && (dialect.sniff)(&head).is_some());
+    let is_own = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score > RULED_OUT);
+    let own_line = DIALECTS.iter().any(|dialect| dialect.name == own && is_own(dialect));
     DIALECTS.iter().copied().find(|dialect| !own_line && dialect.name != own && sure(dialect))
 }
 
@@ -297,6 +303,8 @@ struct Poll {
     was_late: bool,
     /// Forms that no dialect reads, with the number of matching documents. One match at the beginning is enough.
     unread: Vec<(&'static UnreadForm, u32)>,
+    /// Dialects that one of the first documents rules out.
+    ruled_out: Vec<&'static str>,
 }
 
 impl Poll {
@@ -323,6 +331,12 @@ impl Poll {
         }
         for &dialect in DIALECTS {
             let Some((role, score)) = (dialect.sniff)(&head) else { continue };
+            if score == RULED_OUT {
+                if self.seen <= BEGINNING {
+                    self.ruled_out.push(dialect.name);
+                }
+                continue;
+            }
             if !dialect.role(role).is_some_and(|spec| suits(spec.framing)) {
                 continue;
             }
@@ -347,7 +361,8 @@ impl Poll {
         // Logs have lines without marks; an input in which most lines have none is not a log.
         self.guesses.retain(|guess| {
             let share = if guess.surest >= UNMISTAKABLE { 5 } else { 3 };
-            guess.documents * share >= seen && !looks_like(guess.dialect)
+            let is_excluded = looks_like(guess.dialect) || self.ruled_out.contains(&guess.dialect.name);
+            guess.documents * share >= seen && !is_excluded
         });
         // A flavour without marks of its own comes after its base.
         self.guesses

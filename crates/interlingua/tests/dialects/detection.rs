@@ -562,6 +562,33 @@ fn a_stored_prompt_and_a_stored_response_are_of_the_responses_api() {
     }
 }
 
+/// One document among the first rules a dialect out, also if most other documents have its marks.
+#[test]
+fn a_head_line_of_a_similar_log_rules_a_dialect_out() {
+    let log = |head: &str, line: &str| format!("{head}\n{}", format!("{line}\n").repeat(9));
+    let pi = r#"{"type":"message","id":"a","parentId":"b","timestamp":"2026-02-03T06:00:01.000Z","message":{"role":"user","content":"x","timestamp":1}}"#;
+    let droid =
+        r#"{"type":"session_start","id":"s","title":"Tides","owner":"dev","version":2,"cwd":"/srv/tides"}"#;
+    let claude = r#"{"type":"system","uuid":"u","parentUuid":null,"sessionId":"s","subtype":"x"}"#;
+    let qwen = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","parts":[{"text":"x"}]}}"#;
+    let kimi_cli_head = r#"{"type":"metadata","protocol_version":"1.1"}"#;
+    let kimi_code_head = r#"{"type":"metadata","protocol_version":"1.4","created_at":1770098401000}"#;
+    let kimi_code = r#"{"type":"a.b","time":1770098401000,"agentId":"main"}"#;
+    let kimi_cli = r#"{"role":"_checkpoint","id":1}"#;
+    for (head, line, alone, with_head) in [
+        (droid, pi, "pi log", "none"),
+        (qwen, claude, "claude-code log", "none"),
+        (kimi_cli_head, kimi_code, "kimi-code log", "none"),
+        (kimi_code_head, kimi_cli, "kimi-cli log", "none"),
+    ] {
+        assert_eq!(answer(log(line, line).as_bytes()), alone, "{line}");
+        assert_eq!(answer(log(head, line).as_bytes()), with_head, "{head}");
+        // A later line may be a quotation.
+        let late = format!("{}{head}\n", log(line, line));
+        assert_eq!(answer(late.as_bytes()), alone, "{head}");
+    }
+}
+
 /// Logs of unsupported agents that resemble supported logs.
 #[test]
 fn logs_of_other_agents_are_taken_for_none_of_ours() {
@@ -583,6 +610,7 @@ fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let aider = "# aider chat started at 2026-02-03 06:00:00\n\n#### List the tides.\n\nOne.\n";
     for (agent, log) in [("droid", &droid[..]), ("goose", &goose), ("crush", crush), ("aider", aider)] {
         let taken_for = answer(log.as_bytes());
-        assert!(!taken_for.ends_with(" log"), "{agent}: {taken_for}");
+        let expected = if agent == "droid" { taken_for == "none" } else { !taken_for.ends_with(" log") };
+        assert!(expected, "{agent}: {taken_for}");
     }
 }

@@ -12,7 +12,7 @@ use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::Field;
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::{Kind, Val};
 
 /// Session logs of Kimi CLI.
@@ -70,8 +70,11 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let line = head.doc;
     let [kind, version, created] = line.get_all(["type", "protocol_version", "created_at"]);
     let is_wire = read::envelope(line.get("message")).is_some() && line.has_kind("timestamp", Kind::Number);
-    let is_head = kind.is_some_and(|kind| kind.is("metadata")) && version.is_some() && created.is_none();
+    let is_versioned = kind.is_some_and(|kind| kind.is("metadata")) && version.is_some();
+    let is_head = is_versioned && created.is_none();
     let score = match line.str_or_empty("role") {
+        // The first line of Kimi Code's logs has a time.
+        _ if is_versioned && !is_head => RULED_OUT,
         _ if is_wire || is_head => 10,
         "_system_prompt" | "_checkpoint" | "_usage" => 10,
         "user" | "assistant" | "tool" | "system" => context_score(line)?,

@@ -10,7 +10,7 @@ use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::Field;
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::{Kind, Member as _};
 
 /// Session logs of Kimi Code.
@@ -67,12 +67,13 @@ pub static DIALECT: Dialect = Dialect {
 fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let [kind, time, agent, version, created, event] =
         head.doc.get_all(["type", "time", "agentId", "protocol_version", "created_at", "kind"]);
-    let is_head = kind.word() == "metadata"
-        && version.is_some()
-        && created.is_some_and(|time| time.kind() == Kind::Number);
+    let is_versioned = kind.word() == "metadata" && version.is_some();
+    let is_head = is_versioned && created.is_some_and(|time| time.kind() == Kind::Number);
     let is_timed = time.is_some_and(|time| time.kind() == Kind::Number) && kind.word().contains('.');
     match () {
         () if is_head => Some((Role::Log, 10)),
+        // The first line of Kimi CLI's logs has no time.
+        () if is_versioned && created.is_none() => Some((Role::Log, RULED_OUT)),
         () if is_timed && (agent.is_some() || event.word() == "event") => Some((Role::Log, 10)),
         // Other event logs have the same members.
         () if is_timed => Some((Role::Log, if OWN.contains(&kind.word()) { 5 } else { 1 })),

@@ -8,7 +8,7 @@ use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::Field;
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::{Kind, Val};
 
 /// Session logs of Pi.
@@ -77,6 +77,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         // Other tree-shaped logs have lines of the same types.
         "compaction" | "custom" | "label" if is_linked => 4,
         "message" => message_score(line.get("message")?, is_linked)?,
+        // The first line of Droid's logs, whose later lines resemble Pi's.
+        "session_start" => RULED_OUT,
         _ => return None,
     };
     Some((Role::Log, score))

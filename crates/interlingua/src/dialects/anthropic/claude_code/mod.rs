@@ -12,7 +12,7 @@ use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::{Field, issuers};
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::{Kind, Val};
 
 /// Claude Code session logs.
@@ -91,12 +91,17 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     }
     let kind = line.get("type")?.str()?;
     let word = kind.as_escaped();
-    // Live output has `session_id`, the log has `sessionId`. Qwen Code's log has `parts` in place of `content`, and a
-    // payload on lines without a message. Copilot's log ends with the exit code.
-    let foreign = ["session_id", "systemPayload", "toolCallResult", "provenance", "exitCode"];
+    let has = |name: &&str| line.get(name).is_some();
     let message = line.get("message");
-    let is_qwen = word == "tool_result" || message.is_some_and(|message| message.get("parts").is_some());
-    if is_qwen || foreign.iter().any(|name| line.get(name).is_some()) {
+    // Qwen Code's log has `parts` in place of `content`, and a payload on lines without a message. Its other lines are
+    // lines of Claude Code.
+    if message.is_some_and(|message| message.get("parts").is_some())
+        || ["systemPayload", "toolCallResult"].iter().any(has)
+    {
+        return Some((Role::Log, RULED_OUT));
+    }
+    // Live output has `session_id`, the log has `sessionId`. Copilot's log ends with the exit code.
+    if word == "tool_result" || ["session_id", "provenance", "exitCode"].iter().any(has) {
         return None;
     }
     let chained =
