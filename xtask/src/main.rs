@@ -1,8 +1,9 @@
 //! The development tasks: `cargo xtask check`, `law`, `bless`, `bench`, `instructions`, `fuzz`, `nightly`, `docs`,
-//! `house`, `record-fixtures`, `new-dialect`, `mutants`, `try`.
+//! `house`, `record-fixtures`, `new-dialect`, `mutants`, `detect`, `try`.
 //!
 //! Each task prints the commands it runs, so that they can be run by hand.
 
+mod detect;
 mod docs;
 mod house;
 mod instructions;
@@ -56,6 +57,11 @@ const TASKS: &[Task] = &[
         "mutants",
         "see which mistakes of meaning the tests catch  [--list] [--only NAME,…] [--tests NAME,…] [--every N] [--from K]",
         mutants::run,
+    ),
+    (
+        "detect",
+        "the detected dialect of each file, or the files that another build detects differently  FOLDER [--with PROGRAM]",
+        detect::run,
     ),
     ("try", "see what a dialect makes of real files  NAME FOLDER", trial::run),
 ];
