@@ -1,16 +1,14 @@
 //! `cargo xtask new-dialect NAME`: creates and registers the skeleton of a dialect.
 //!
-//! The skeleton compiles and passes the laws on its sample, so that its author starts from working code. The templates
-//! are in `templates/`, one folder per plane, with `@NAME@` in place of the dialect's name. This file determines the
-//! paths and generates the table of fields from the model, so that a template need not change with the model. Of the
-//! existing files it changes only the two lists of modules and the registry.
+//! The skeleton reads and writes messages with text, reasoning, calls and results, and passes the laws on its sample, so
+//! that its author changes member names in working code. The templates are in `templates/`, one folder per plane, with
+//! `@NAME@` in place of the dialect's name. This file determines the paths. Of the existing files it changes only the
+//! registry, the list of modules of the family and the list of modules of the tests.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use interlingua::dialects::{Dialect, Plane};
-use interlingua::model::{Field, Group};
 
 use crate::{TaskResult, command, root, run as run_command, say};
 
@@ -20,6 +18,8 @@ const CORE: &str = "crates/interlingua";
 const DIALECTS: &str = "src/dialects";
 /// The folder of all fixtures: a dialect has the same folder here as below [`DIALECTS`].
 const FIXTURES: &str = "fixtures";
+/// The folder with a test file for each dialect; its `main.rs` lists them.
+const TESTS: &str = "tests/dialects";
 
 /// The source files of a log dialect.
 const LOG_SOURCES: &[(&str, &str)] = &[
@@ -35,6 +35,9 @@ const LOG_FIXTURES: &[(&str, &str)] = &[
     ("README.md", include_str!("../templates/log/fixtures/README.md.in")),
     ("sample.jsonl", include_str!("../templates/log/fixtures/sample.jsonl.in")),
 ];
+
+/// The test file of a log dialect.
+const LOG_TEST: &str = include_str!("../templates/log/test.rs.in");
 
 /// Writes the skeleton and prints the next steps.
 pub(crate) fn run(arguments: &[String]) -> TaskResult<()> {
@@ -132,83 +135,57 @@ fn write(core: &Path, wanted: &Wanted) -> TaskResult<()> {
     let dialects = core.join(DIALECTS);
     let folder = dialects.join(wanted.folder());
     let samples = core.join(FIXTURES).join(wanted.folder());
-    if let Some(taken) = [&folder, &samples].into_iter().find(|folder| folder.exists()) {
+    let test = core.join(TESTS).join(format!("{module}.rs"));
+    if let Some(taken) = [&folder, &samples, &test].into_iter().find(|path| path.exists()) {
         return Err(format!("`{}` is there already", taken.display()).into());
     }
-    let fill = |text: &str| {
-        text.replace("@NAME@", name)
-            .replace("@SESSION@", &session_facts())
-            .replace("@OTHERS@", &other_fields())
-    };
+    let fill = |text: &str| text.replace("@NAME@", name);
     let mut made: Vec<(PathBuf, String)> = Vec::new();
     for (folder, files) in [(&folder, sources), (&samples, fixtures)] {
         made.extend(files.iter().map(|(path, text)| (folder.join(path), fill(text))));
     }
+    let tests = core.join(TESTS).join("main.rs");
+    made.push((tests.clone(), add_module(&read(&tests)?, "mod", &module)?));
+    made.push((test.clone(), fill(LOG_TEST)));
     let siblings = dialects.join(family).join("mod.rs");
     let registry = dialects.join("mod.rs");
     let families = if siblings.exists() {
-        made.push((siblings.clone(), add_module(&read(&siblings)?, &module)?));
+        made.push((siblings.clone(), add_module(&read(&siblings)?, "pub mod", &module)?));
         read(&registry)?
     } else {
-        made.push((siblings, format!("//! What the {family} family speaks.\n\npub mod {module};\n")));
-        add_module(&read(&registry)?, family)?
+        made.push((siblings, format!("//! The dialects of the family `{family}`.\n\npub mod {module};\n")));
+        add_module(&read(&registry)?, "pub mod", family)?
     };
     made.push((registry, register(&families, &format!("&{family}::{module}::DIALECT,"))?));
     for (path, text) in made {
         fs::create_dir_all(path.parent().unwrap_or(&dialects))?;
         fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     }
-    // The width of the table depends on the names in it.
-    run_command(&mut command(
-        "rustfmt",
-        [OsStr::new("--edition=2024"), folder.join("support.rs").as_os_str()],
-    ))
-}
-
-/// A pattern for the session fields, which every log restores with its lines.
-fn session_facts() -> String {
-    pattern(Field::ALL.iter().filter(|field| is_session_fact(**field)))
-}
-
-fn is_session_fact(field: Field) -> bool {
-    let word = field.word();
-    field.group() == Group::Session && word.starts_with("session/") && !word.starts_with("session/end/")
-}
-
-/// The table arms for all other fields, one for each group.
-fn other_fields() -> String {
-    let tags = [Field::Structure, Field::Padding];
-    let others: Vec<Field> = Field::ALL
-        .iter()
-        .copied()
-        .filter(|field| !tags.contains(field) && !is_session_fact(*field))
-        .collect();
-    let about = |field: &Field| field.word().split('/').next();
-    let arms = others.chunk_by(|one, next| about(one) == about(next));
-    arms.map(|fields| format!("{} => Support::No(Reason::NoSlot),", pattern(fields.iter())))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-fn pattern<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
-    fields.map(|field| format!("Field::{field:?}")).collect::<Vec<_>>().join(" | ")
+    // The width of some lines depends on the name in them.
+    let sources = [folder.join("mod.rs"), test];
+    run_command(command("rustfmt", ["--edition=2024"]).args(sources))
 }
 
 fn read(path: &Path) -> TaskResult<String> {
     fs::read_to_string(path).map_err(|error| format!("`{}`: {error}", path.display()).into())
 }
 
-/// Adds `pub mod …;` to the sorted modules of a file.
-fn add_module(text: &str, module: &str) -> TaskResult<String> {
-    let name_in =
-        |line: &str| Some(line.strip_prefix("pub")?.split_once("mod ")?.1.strip_suffix(';')?.to_owned());
-    let modules: Vec<(usize, String)> =
-        text.lines().enumerate().filter_map(|(at, line)| Some((at, name_in(line)?))).collect();
+/// Adds a module to the sorted modules of a file. `keyword` is `mod` or `pub mod`.
+fn add_module(text: &str, keyword: &str, module: &str) -> TaskResult<String> {
+    let name_in = |line: &str| {
+        let rest = line.strip_prefix("pub").and_then(|rest| rest.split_once("mod ")).map(|(_, rest)| rest);
+        Some(rest.or_else(|| line.strip_prefix("mod "))?.strip_suffix(';')?.to_owned())
+    };
+    // A module with an attribute is outside the sorted list.
+    let attribute = text.lines().enumerate().filter(|(_, line)| line.starts_with("#[path")).last();
+    let begin = attribute.map_or(0, |(at, _)| at + 2);
+    let lines = text.lines().enumerate().skip(begin);
+    let modules: Vec<(usize, String)> = lines.filter_map(|(at, line)| Some((at, name_in(line)?))).collect();
     let after = modules.iter().find(|(_, name)| name.as_str() > module).map(|(at, _)| *at);
     let at = after
         .or(modules.last().map(|(at, _)| at + 1))
         .ok_or("no module is declared where one is to be added")?;
-    Ok(insert(text, at, &format!("pub mod {module};")))
+    Ok(insert(text, at, &format!("{keyword} {module};")))
 }
 
 /// Adds a line at the end of the registry.
@@ -268,10 +245,13 @@ mod tests {
     fn modules_stay_sorted_and_the_registry_grows_at_its_end() {
         let text = "//! Some.\n\npub(crate) mod blocks;\npub mod claude;\n";
         assert_eq!(
-            add_module(text, "bun").expect("modules"),
+            add_module(text, "pub mod", "bun").expect("modules"),
             "//! Some.\n\npub(crate) mod blocks;\npub mod bun;\npub mod claude;\n"
         );
-        assert_eq!(add_module(text, "pi").expect("modules"), format!("{text}pub mod pi;\n"));
+        assert_eq!(add_module(text, "pub mod", "pi").expect("modules"), format!("{text}pub mod pi;\n"));
+        let text = "#[path = \"../support/mod.rs\"]\nmod support;\n\nmod amp;\nmod wire;\n";
+        let more = text.replace("mod wire;", "mod pi;\nmod wire;");
+        assert_eq!(add_module(text, "mod", "pi").expect("modules"), more);
         let text = "const X: &[u8] = &[\n];\npub static DIALECTS: &[&Dialect] = &[\n    &a::DIALECT,\n];\n";
         let more = text.replace("&a::DIALECT,\n", "&a::DIALECT,\n    &b::c::DIALECT,\n");
         assert_eq!(register(text, "&b::c::DIALECT,").expect("a registry"), more);
@@ -284,6 +264,9 @@ mod tests {
         fs::create_dir_all(&dialects).expect("writable");
         fs::copy(root().join(CORE).join(DIALECTS).join("mod.rs"), dialects.join("mod.rs"))
             .expect("a registry");
+        fs::create_dir_all(folder.join(TESTS)).expect("writable");
+        let tests = "mod pi;\nmod wire;\n";
+        fs::write(folder.join(TESTS).join("main.rs"), tests).expect("writable");
         for name in ["some-agent", "another"] {
             write(&folder, &wanted(&format!("{name} --family zoo")).expect("complete")).expect("made");
         }
@@ -291,7 +274,11 @@ mod tests {
         let registry = read(&dialects.join("mod.rs")).expect("there");
         let siblings = read(&dialects.join("zoo/mod.rs")).expect("there");
         let sample = read(&folder.join(FIXTURES).join("zoo/some_agent/sample.jsonl")).expect("there");
+        let tests = read(&folder.join(TESTS).join("main.rs")).expect("there");
+        let test = read(&folder.join(TESTS).join("some_agent.rs")).expect("there");
         fs::remove_dir_all(&folder).expect("ours");
+        assert_eq!(tests, "mod another;\nmod pi;\nmod some_agent;\nmod wire;\n");
+        assert!(test.contains("logs of `some-agent`"), "{test}");
         assert!(again.is_err_and(|error| error.to_string().ends_with("is there already")));
         assert_eq!(registry.matches("pub mod zoo;\n").count(), 1, "{registry}");
         let entries = "    &zoo::some_agent::DIALECT,\n    &zoo::another::DIALECT,\n];\n";
@@ -314,7 +301,7 @@ mod tests {
         for words in [
             "fmt --check --package interlingua",
             "clippy --package interlingua --all-targets -- --deny warnings",
-            "test --package interlingua --test laws",
+            "test --package interlingua --test laws --test dialects",
         ] {
             let mut cargo = command("cargo", words.split(' '));
             cargo.current_dir(&scratch).env("CARGO_TARGET_DIR", &target);
