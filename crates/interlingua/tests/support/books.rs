@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
+use interlingua::dialects::Dialect;
 use interlingua::error::Code;
 use interlingua::ledger::{Fate, Reason, Report, Row};
 use interlingua::model::Field;
@@ -254,8 +255,9 @@ impl Breach {
     }
 }
 
-/// An exception of a law: the source dialect, the target dialect (`*`: any), the end of the path or the field (its
-/// beginning, if it ends with `*`), and the reason.
+/// An exception of a law: the source dialect, the target dialect, the end of the path or the field (its beginning, if it
+/// ends with `*`), and the reason. A dialect is a name, `*` for any dialect, `record*` for dialects whose name begins so, or
+/// `openai-chat+` for a dialect and its flavours.
 pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
 
 /// A value that a reader derives (hunks as a diff, seconds as milliseconds) is restored with its kept line.
@@ -267,12 +269,21 @@ pub fn is_excused(breach: &Breach, excuses: &[Excuse]) -> bool {
 }
 
 fn fits((from, to, place, _): &Excuse, breach: &Breach) -> bool {
-    (*from == "*" || *from == breach.from)
-        && (*to == "*" || *to == breach.to)
+    is_named(from, breach.from)
+        && is_named(to, breach.to)
         && match place.strip_suffix('*') {
             Some(start) => breach.place.starts_with(start),
             None => breach.place.ends_with(place),
         }
+}
+
+/// Whether the pattern of an excuse includes a dialect.
+fn is_named(pattern: &str, dialect: &str) -> bool {
+    if let Some(base) = pattern.strip_suffix('+') {
+        let flavour_of = Dialect::named(dialect).and_then(|dialect| dialect.flavour_of);
+        return dialect == base || flavour_of == Some(base);
+    }
+    pattern.strip_suffix('*').map_or(dialect == pattern, |start| dialect.starts_with(start))
 }
 
 /// Fails with every breach without an excuse, and with every unused excuse.

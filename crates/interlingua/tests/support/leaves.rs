@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlingua::dialects::Options;
+use interlingua::dialects::{Dialect, Options};
 use interlingua::ledger::{Fate, Reason, Report};
 use interlingua::model::Field;
 use interlingua::pipe::Pipe;
@@ -86,8 +86,9 @@ pub fn leaf_law<'c>(
         if others.iter().any(shows) || fates.is_lost_late(field) {
             continue;
         }
-        // The kept lines that restore a session contain the value, too.
-        if case.is_restored_by(to) && support(&before.bytes, source.text(leaf)) {
+        // The kept lines that restore a session contain the value, too, or the value follows from them.
+        let text = source.text(leaf);
+        if case.is_restored_by(to) && (support(&before.bytes, text) || is_filler(to.0, &leaf.path, text)) {
             continue;
         }
         let word = if kept { "kept" } else { "mapped" };
@@ -101,6 +102,17 @@ pub fn leaf_law<'c>(
         ));
     }
     breaches
+}
+
+/// Whether a value in a record stands for a fact that the log does not hold: the schema requires a model and a provider,
+/// and the record has `unknown` or the issuer of the dialect in their place.
+fn is_filler(log: &Dialect, path: &str, json: &str) -> bool {
+    let text = json.trim_matches('"');
+    match path.rsplit_once("/session/agent-meta/") {
+        Some((_, "model-id")) => text == "unknown",
+        Some((_, "model-provider")) => text == log.issuer.unwrap_or("unknown"),
+        _ => false,
+    }
 }
 
 /// Whether an output contains a value.
