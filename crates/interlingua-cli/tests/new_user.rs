@@ -218,7 +218,7 @@ fn the_matrix_of_two_logs_lists_what_is_carried_and_what_is_not() {
             let has = |fidelity: &str| ran.stdout().lines().any(|line| line.contains(fidelity));
             // Between some logs no field is exact, because nearly all leave out the messages of subagents.
             let is_carried = has("  exact  ") || has("  lossy  ");
-            assert!(has("message/text ") && is_carried, "{from} to {to}: {}", ran.stdout());
+            assert!(has("message text ") && is_carried, "{from} to {to}: {}", ran.stdout());
             assert!(!ran.stdout().contains("no-slot"), "{from} to {to}: {}", ran.stdout());
         }
     }

@@ -52,7 +52,7 @@ impl Vocabulary {
         // Files shared by a family and by the planes.
         rust_files(folder.parent().expect("a family"), false, &mut files);
         for name in
-            ["wire/words.rs", "wire/settings.rs", "wire/content.rs", "wire/media.rs", "model/request.rs"]
+            ["wire/words.rs", "wire/settings.rs", "wire/narrow.rs", "wire/content.rs", "wire/media.rs", "model/request.rs"]
         {
             files.push(sources.join(name));
         }
@@ -68,6 +68,10 @@ impl Vocabulary {
             }
         }
         let mut groups = Vec::new();
+        // Types of tools, which several constants hold.
+        if dialect.name == "openai-responses" {
+            groups.push(["function", "code_interpreter"].map(str::to_owned).into());
+        }
         for file in files {
             groups.extend(groups_in(&std::fs::read_to_string(&file).expect("readable")));
         }
