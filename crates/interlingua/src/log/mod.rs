@@ -8,6 +8,7 @@
 mod arguments;
 mod assets;
 mod build;
+mod clock;
 mod file;
 mod fill;
 mod form;

@@ -1,6 +1,7 @@
 //! The shared writer of all log dialects.
 
 use super::build::{BuiltFrames, LogBuilder};
+use super::clock::{SourceClock, dated};
 use super::file::{LogFile, is_date};
 use super::fill::{Fillings, address, note_equal};
 use super::form::{LogForm, LogRules};
@@ -8,14 +9,12 @@ use super::frame_fields::{for_each_text, lose_of_head, takes_part};
 use super::gather::{FrameNumber, GatheredItem, GatheredItems};
 use super::values::NativeObject;
 use crate::dialects::Options;
-use crate::json::{Raw, Str};
+use crate::json::Str;
 use crate::ledger::{Leftover, LeftoverBody, Reason};
-use crate::model::{
-    Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part, time,
-};
+use crate::model::{Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part};
 use crate::pipe::lifecycle::ItemSerializer;
 use crate::pipe::{Writer, WriterOutput};
-use crate::tape::{TapePlace, Val};
+use crate::tape::Val;
 
 /// Writes a log, frame by frame.
 #[derive(Debug)]
@@ -43,8 +42,7 @@ pub struct LogWriter<F> {
     /// The log's main agent, and its initial value for each session.
     main: MainAgent,
     first_main: MainAgent,
-    /// The source's clock, and whether an item used it.
-    now: Option<(Raw<'static>, bool)>,
+    clock: SourceClock,
     queue: ItemSerializer,
 }
 
@@ -67,7 +65,7 @@ impl<F: LogForm> LogWriter<F> {
             refused: Vec::new(),
             main: first_main.clone(),
             first_main,
-            now: None,
+            clock: SourceClock::default(),
             queue: ItemSerializer::default(),
         }
     }
@@ -87,20 +85,8 @@ impl<F: LogForm> LogWriter<F> {
             Event::SessionUpdated(session) => self.file.learn(session, out),
             // No log holds the time of its last write.
             Event::Clock(_) if out.is_made_up() => {}
-            Event::Clock(time) if self.now.as_ref().is_some_and(|(now, _)| now == time) => {}
             Event::Clock(time) => {
-                self.give_up_clock(out);
-                let counted = dated(Some(time));
-                let time = counted.as_ref().unwrap_or(time);
-                if self.restoring {
-                    // A kept frame holds the time.
-                } else if is_date(time) {
-                    // In a file of kept frames only, a kept frame holds the time.
-                    let is_said = self.file.gives_all_back();
-                    self.now = Some((time.clone().into_owned(), is_said));
-                } else {
-                    out.lose_raw(Field::EventTime, time, Reason::Narrowed);
-                }
+                self.clock.set(time, self.restoring, self.file.gives_all_back(), out);
             }
             Event::ItemStarted(head) => match dated(head.time.as_ref()).filter(|_| !self.restoring) {
                 Some(time) => self.started(&ItemHead { time: Some(time), ..head.clone() }, out),
@@ -126,13 +112,6 @@ impl<F: LogForm> LogWriter<F> {
             | Event::QuestionRequested(_)
             | Event::QuestionResolved(_)
             | Event::Error(_) => {}
-        }
-    }
-
-    /// Books the source's clock as lost if no item used it.
-    fn give_up_clock(&mut self, out: &mut WriterOutput<'_>) {
-        if let Some((time, false)) = self.now.take() {
-            out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
         }
     }
 
@@ -181,11 +160,7 @@ impl<F: LogForm> LogWriter<F> {
         }
         let timeless = !head.time.as_ref().is_some_and(is_date);
         let takes_clock = timeless && !is_within && !self.restoring && !F::RULES.untimed;
-        let now = self.now.as_mut().filter(|_| takes_clock);
-        let clock = now.map(|(time, taken)| {
-            *taken = true;
-            time.clone()
-        });
+        let clock = if takes_clock { self.clock.take() } else { None };
         if joins {
             out.ledger.note(if F::RULES.answers_together {
                 "what was said in a row joined one message"
@@ -321,8 +296,7 @@ impl<F: LogForm> LogWriter<F> {
             self.end_item(out);
         }
         self.form.gives_back(kept);
-        // The kept frame holds its own time, which is also the time of its session changes.
-        self.now = None;
+        self.clock.forget();
         let apart = self.apart.take();
         let native = match (self.items.root(), &apart) {
             (Some(item), _) => self.form.kept(item, kept),
@@ -436,12 +410,6 @@ fn is_of_system(head: &ItemHead<'_>) -> bool {
     head.kind == ItemKind::Message && matches!(head.author, Author::System | Author::Developer)
 }
 
-/// The date of a numeric time: logs have dates.
-fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
-    let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
-    time::utc(counted).map(|date| Raw::owned(format!("\"{date}\"")))
-}
-
 impl<F: LogForm> Writer for LogWriter<F> {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         if self.restoring {
@@ -531,11 +499,8 @@ impl<F: LogForm> Writer for LogWriter<F> {
             LeftoverBody::Frame(tape) => {
                 // No line holds the time of a frame without an item; the time of a record's entry may be in a kept
                 // line.
-                let from_record = self.file.is_from_record();
-                if let Some((_, taken @ false)) = self.now.as_mut().filter(|_| !from_record) {
-                    *taken = true;
-                    tape.claimed_for(Field::EventTime, TapePlace::FRAME)
-                        .for_each(|leaf| leaf.unsaid(Reason::Redundant));
+                if !self.file.is_from_record() {
+                    self.clock.give_up_in(tape);
                 }
                 self.file.leftover(leftover, out);
             }
@@ -545,7 +510,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
 
     fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.end_session(out);
-        self.give_up_clock(out);
+        self.clock.give_up(out);
         self.file.finish(out);
     }
 }
