@@ -5,6 +5,7 @@ use super::file::is_date;
 use super::gather::GatheredItem;
 use super::identity::SessionIds;
 use super::media::MediaRules;
+use super::stages::NewStage;
 use super::values::NativeObject;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
@@ -76,7 +77,6 @@ pub trait LogForm: Send {
 /// Rules for all built frames of a log. Values outside these lists are booked as lost. Set the members that are not
 /// empty, and take the others from [`LogRules::NOTHING`].
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own that holds or does not")]
 #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct LogRules {
     /// The dialect's name.
@@ -93,18 +93,12 @@ pub struct LogRules {
     pub media: MediaRules,
     /// The fields of inner items that a message or result can hold.
     pub within: &'static [Field],
-    /// Whether parallel calls share one message: assistant items between a call and its result join the message of the
-    /// call.
-    pub calls_together: bool,
-    /// Whether consecutive assistant items share one message: reasoning and the items after it join in one frame.
-    pub answers_together: bool,
+    /// The stages that regroup a history for this log, in the order they are applied, after the stages of every log.
+    pub stages: &'static [NewStage],
     /// Whether frames name their parent frame, and assistant frames their model.
     pub chained: bool,
     /// Whether frames have no times.
     pub untimed: bool,
-    /// Whether the file holds a single agent: items of subagents would separate a call from its result, and are left
-    /// out.
-    pub one_agent: bool,
     /// The session facts in the head of the file, known before the first item.
     pub session_head: &'static [Field],
     /// The session facts that any frame may hold.
@@ -113,8 +107,6 @@ pub struct LogRules {
     pub session_ids: SessionIds,
     /// The call ids the program's API accepts.
     pub call_ids: NameRule,
-    /// Whether the program's API refuses reasoning that its own model has not signed.
-    pub signed_thoughts: bool,
 }
 
 impl LogRules {
@@ -127,16 +119,13 @@ impl LogRules {
         calls: &[],
         media: MediaRules::NONE,
         within: &[],
-        calls_together: false,
-        answers_together: false,
+        stages: &[],
         chained: false,
         untimed: false,
-        one_agent: false,
         session_head: &[],
         session: &[],
         session_ids: SessionIds::Nowhere,
         call_ids: NameRule { most: 64, ..NameRule::ANY },
-        signed_thoughts: false,
     };
 
     /// Whether the file accepts the value for the session fact.

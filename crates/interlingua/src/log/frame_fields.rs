@@ -89,9 +89,6 @@ pub(super) fn lose_of_head(
         });
         return;
     }
-    if rules.one_agent {
-        out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
-    }
     if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
         out.lose_raw(Field::ItemTime, time, Reason::Refused);
     }

@@ -6,8 +6,8 @@ use super::read;
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::log::{
-    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionIds, text_of,
+    AnswersTogether, CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, OneAgent, SessionIds, SignedThoughts, stage, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Part,
@@ -29,14 +29,11 @@ impl LogForm for AmpForm {
         issuer: issuers::ANTHROPIC,
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // Amp requires every call's result in the next message.
-        answers_together: true,
+        // A subagent has a session of its own. Amp requires every call's result in the next message.
+        stages: &[stage::<OneAgent>, stage::<AnswersTogether>, stage::<SignedThoughts>],
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
-        // A subagent has a session of its own.
-        one_agent: true,
         session_ids: SessionIds::PrefixedUuid("T-"),
         call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
-        signed_thoughts: true,
         ..LogRules::NOTHING
     };
 

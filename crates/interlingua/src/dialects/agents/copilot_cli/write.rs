@@ -5,9 +5,9 @@ use super::results::ACTIONS;
 use crate::json::{Raw, Str};
 use crate::ledger::{Reason, TextDigest};
 use crate::log::{
-    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid, name_with_group,
-    text_of,
+    AnswersTogether, CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules,
+    MediaRules, NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid,
+    name_with_group, stage, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, Media, MediaSource, Opaque,
@@ -43,7 +43,7 @@ impl LogForm for CopilotForm {
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         // A Copilot response is one line with its reasoning, text and calls. Reasoning alone would be sent as an empty
         // response, which some APIs refuse.
-        answers_together: true,
+        stages: &[stage::<AnswersTogether>],
         chained: true,
         session_head: &[
             Field::SessionId,

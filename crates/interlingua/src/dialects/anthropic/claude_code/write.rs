@@ -5,7 +5,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
     CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeObject, NativeValue, SessionIds, name_with_group, text_of,
+    NativeObject, NativeValue, SessionIds, SignedThoughts, name_with_group, stage, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Opaque, OpaqueKind, Origin,
@@ -47,7 +47,7 @@ impl LogForm for ClaudeForm {
         ],
         session_ids: SessionIds::Uuid,
         call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
-        signed_thoughts: true,
+        stages: &[stage::<SignedThoughts>],
         ..LogRules::NOTHING
     };
 
