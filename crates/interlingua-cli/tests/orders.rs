@@ -152,7 +152,9 @@ fn the_matrix_is_the_table_that_writers_keep_to() {
         ran.stdout()
     );
     assert!(
-        ran.stdout().contains("| request/cache | request | none | the target has no field for it |"),
+        ran.stdout().contains(
+            "| cache marks on settings and tools | request | none | the target has no field for it |"
+        ),
         "{}",
         ran.stdout()
     );

@@ -1,8 +1,8 @@
 //! The fields and parts of an item that a frame of a log can hold, and the losses of those it cannot hold.
 
 use super::file::is_date;
+use super::form::LogRules;
 use super::gather::GatheredItem;
-use super::writer::LogRules;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::model::{Author, EachField as _, Field, ItemHead, ItemKind, ItemKindTag, Part};
@@ -88,9 +88,6 @@ pub(super) fn lose_of_head(
             }
         });
         return;
-    }
-    if rules.one_agent {
-        out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
     }
     if let Some(time) = head.time.as_ref().filter(|time| !is_date(time)) {
         out.lose_raw(Field::ItemTime, time, Reason::Refused);

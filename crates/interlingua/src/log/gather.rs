@@ -85,31 +85,30 @@ impl GatheredItems {
         (0..self.items.len()).map(|at| GatheredItem { all: self, at })
     }
 
-    /// Starts an item: the first is the top-level item, every later item lies within a gathered item.
-    pub fn start(&mut self, head: &ItemHead<'_>, clock: Option<Raw<'static>>) {
+    /// Starts an item: the first is the top-level item, every later item lies within a gathered item. Returns the
+    /// number of the new item.
+    pub fn start(&mut self, head: &ItemHead<'_>, clock: Option<Raw<'static>>) -> FrameNumber {
         let around = head.within.and_then(|around| self.numbers.get(&around).copied());
-        self.add(head, around, clock);
-    }
-
-    /// Starts an item that is top-level in the source and becomes part of the gathered top-level item.
-    pub fn join(&mut self, head: &ItemHead<'_>) {
-        self.add(head, Some(0), None);
+        self.add(head, around, clock)
     }
 
     /// Starts an item that lies within another item in the source and becomes a top-level item after the first.
     pub fn start_apart(&mut self, head: &ItemHead<'_>) -> FrameNumber {
-        let number = self.items.len();
-        self.apart.push(number);
-        self.add(head, None, None);
-        FrameNumber(number)
+        self.apart.push(self.items.len());
+        self.add(head, None, None)
     }
 
-    /// Starts an item that lies within another item in the source and becomes part of the given frame.
+    /// Starts an item that becomes part of the given frame, whatever its place in the source.
     pub fn start_in(&mut self, head: &ItemHead<'_>, frame: FrameNumber) {
         self.add(head, Some(frame.0), None);
     }
 
-    fn add(&mut self, head: &ItemHead<'_>, around: Option<usize>, clock: Option<Raw<'static>>) {
+    fn add(
+        &mut self,
+        head: &ItemHead<'_>,
+        around: Option<usize>,
+        clock: Option<Raw<'static>>,
+    ) -> FrameNumber {
         let (at, tail) = (self.items.len(), ItemTail::new(head.id, Status::Completed));
         self.has_call |= matches!(head.kind, ItemKind::ToolCall(_));
         let frame = around.and_then(|around| self.items.get(around)).map_or(at, |around| around.frame);
@@ -119,6 +118,7 @@ impl GatheredItems {
         self.numbers.insert(head.id, at);
         let head = head.clone().into_owned();
         self.items.push(ItemNode { head, content: Vec::new(), tail, clock, frame });
+        FrameNumber(at)
     }
 
     /// Adds a delta to an item. Pieces of the same part are joined.

@@ -2,14 +2,17 @@
 //! or a new frame is built.
 //!
 //! A dialect defines its native values ([`LogForm`]): the same values fill the holes of a kept frame and make up a
-//! built frame. This module does the rest: the choice of kept frames to fill, the fate of the other frames,
+//! built frame. The dialect's rules ([`LogRules`]) name the stages that regroup items before they are gathered
+//! ([`LogStage`]). This module does the rest: the choice of kept frames to fill, the fate of the other frames,
 //! separators, losses of built frames, ids, times and the facts of the session.
 
 mod arguments;
 mod assets;
 mod build;
+mod clock;
 mod file;
 mod fill;
+mod form;
 mod frame_fields;
 mod gather;
 mod history;
@@ -19,6 +22,7 @@ mod media;
 mod outline;
 mod pairs;
 mod session;
+mod stages;
 mod timestamps;
 mod usage;
 mod values;
@@ -66,7 +70,7 @@ pub(crate) use said_by_no_log;
 /// Support for messages in logs without system prompts: a system prompt is never written as another author's message.
 pub(crate) const SPOKEN: crate::model::Support = crate::model::Support::Less("system prompts are left out");
 
-/// The same in a file of a single agent ([`LogRules::one_agent`]).
+/// The same in a file of a single agent ([`OneAgent`]).
 pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Support =
     crate::model::Support::Less("system prompts are left out, and what subagents say");
 
@@ -97,7 +101,8 @@ pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
 pub use build::{FrameHead, LogBuilder, SessionHead};
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
-pub use gather::{GatheredContent, GatheredItem, GatheredItems};
+pub use form::{LogForm, LogRules};
+pub use gather::{FrameNumber, GatheredContent, GatheredItem, GatheredItems};
 pub(crate) use history::{HistoryWriter, MADE_UP_CALL_ID, UNNAMED_RESULT};
 pub(crate) use hunks::hunk_of;
 pub use identity::SessionIds;
@@ -106,8 +111,11 @@ pub use outline::{Outline, OutlineReader};
 pub(crate) use outline::{OutlineWriter, key as id_key};
 pub(crate) use pairs::{Answered, CallPairs, link_key};
 pub use session::SessionTracker;
+pub use stages::{
+    AnswersTogether, CallsTogether, LogStage, NewStage, OneAgent, Placement, SignedThoughts, stage,
+};
 pub(crate) use timestamps::{date_of_millis, date_of_seconds, millis_of_date};
 pub(crate) use usage::CountedLine;
 pub use values::{NativeElement, NativeObject, NativeValue, text_of};
 pub(crate) use words::words_of_unknown;
-pub use writer::{LogForm, LogRules, LogWriter};
+pub use writer::LogWriter;

@@ -1,161 +1,19 @@
 //! The shared writer of all log dialects.
 
 use super::build::{BuiltFrames, LogBuilder};
+use super::clock::{SourceClock, dated};
 use super::file::{LogFile, is_date};
 use super::fill::{Fillings, address, note_equal};
+use super::form::LogForm;
 use super::frame_fields::{for_each_text, lose_of_head, takes_part};
-use super::gather::{FrameNumber, GatheredItem, GatheredItems};
-use super::identity::SessionIds;
-use super::media::MediaRules;
+use super::gather::{GatheredItem, GatheredItems};
+use super::stages::{LogStages, Placement};
 use super::values::NativeObject;
 use crate::dialects::Options;
-use crate::framing::Framing;
-use crate::json::{Raw, Str};
 use crate::ledger::{Leftover, LeftoverBody, Reason};
-use crate::model::{
-    Author, CallKind, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Origin, Part,
-    time,
-};
-use crate::pipe::lifecycle::ItemSerializer;
+use crate::model::{Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part};
 use crate::pipe::{Writer, WriterOutput};
-use crate::tape::{TapePlace, Val};
-use crate::wire::backends::NameRule;
-
-/// A dialect's native form of items.
-///
-/// Notices, requests, turns and live events have no frame in another agent's log; the support table of a log answers
-/// `No` to all their fields. The table applies to built frames only: a kept frame holds all its values.
-pub trait LogForm: Send {
-    /// The capabilities of built frames.
-    const RULES: LogRules;
-
-    /// The values of an item at their places in a kept frame. Tags and made-up members may be omitted: they have no
-    /// hole.
-    fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g>;
-
-    /// The values of an event that is not an item, at their places in a kept frame.
-    fn kept_event<'g>(&mut self, event: &'g Event<'static>, kept: Val<'_>) -> NativeObject<'g> {
-        let _ = (event, kept);
-        NativeObject::default()
-    }
-
-    /// Called before a kept frame is restored, for items and other events alike.
-    fn gives_back(&mut self, kept: Val<'_>) {
-        let _ = kept;
-    }
-
-    /// Whether frames restored with other items already contain this item, although no frame was kept for it.
-    fn has_given_back(&mut self, head: &ItemHead<'_>) -> bool {
-        let _ = head;
-        false
-    }
-
-    /// The class of an element of a kept list, which matches it with native elements; at most eight classes.
-    fn class_of(list: &str, element: Val<'_>) -> usize {
-        let _ = (list, element);
-        0
-    }
-
-    /// The issuer of the state in a kept frame, for agents that use several providers and name each.
-    fn issuer_of(kept: Val<'_>) -> Str<'_> {
-        let _ = kept;
-        Str::escaped(Self::RULES.issuer)
-    }
-
-    /// Writes an item without a kept frame, with [`LogBuilder::write`].
-    fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>);
-
-    /// Writes held-back values at the end of the session.
-    fn finish(&mut self, log: &mut LogBuilder<'_, '_>) {
-        let _ = log;
-    }
-
-    /// Books the fields of an item head that a frame cannot hold, beyond the rules. `around` is the enclosing item.
-    fn lose_of_head(
-        &self,
-        head: &ItemHead<'_>,
-        around: Option<GatheredItem<'_>>,
-        out: &mut WriterOutput<'_>,
-    ) {
-        let _ = (head, around, out);
-    }
-}
-
-/// Rules for all built frames of a log. Values outside these lists are booked as lost. Set the members that are not
-/// empty, and take the others from [`LogRules::NOTHING`].
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own that holds or does not")]
-#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
-pub struct LogRules {
-    /// The dialect's name.
-    pub dialect: &'static str,
-    /// The framing of the file.
-    pub framing: Framing,
-    /// The issuer of the log's opaque state.
-    pub issuer: &'static str,
-    /// The message origins that the log can hold.
-    pub origins: &'static [Origin],
-    /// The kinds of call the log can hold.
-    pub calls: &'static [CallKind],
-    /// The media in messages and results.
-    pub media: MediaRules,
-    /// The fields of inner items that a message or result can hold.
-    pub within: &'static [Field],
-    /// Whether parallel calls share one message: assistant items between a call and its result join the message of the
-    /// call.
-    pub calls_together: bool,
-    /// Whether consecutive assistant items share one message: reasoning and the items after it join in one frame.
-    pub answers_together: bool,
-    /// Whether frames name their parent frame, and assistant frames their model.
-    pub chained: bool,
-    /// Whether frames have no times.
-    pub untimed: bool,
-    /// Whether the file holds a single agent: items of subagents would separate a call from its result, and are left
-    /// out.
-    pub one_agent: bool,
-    /// The session facts in the head of the file, known before the first item.
-    pub session_head: &'static [Field],
-    /// The session facts that any frame may hold.
-    pub session: &'static [Field],
-    /// The session ids the program accepts.
-    pub session_ids: SessionIds,
-    /// The call ids the program's API accepts.
-    pub call_ids: NameRule,
-    /// Whether the program's API refuses reasoning that its own model has not signed.
-    pub signed_thoughts: bool,
-}
-
-impl LogRules {
-    /// Rules of lines without any fields, as a base.
-    pub const NOTHING: LogRules = LogRules {
-        dialect: "",
-        framing: Framing::Lines,
-        issuer: "",
-        origins: &[],
-        calls: &[],
-        media: MediaRules::NONE,
-        within: &[],
-        calls_together: false,
-        answers_together: false,
-        chained: false,
-        untimed: false,
-        one_agent: false,
-        session_head: &[],
-        session: &[],
-        session_ids: SessionIds::Nowhere,
-        call_ids: NameRule { most: 64, ..NameRule::ANY },
-        signed_thoughts: false,
-    };
-
-    /// Whether the file accepts the value for the session fact.
-    pub(super) fn takes(&self, field: Field, value: &Raw<'_>) -> bool {
-        match field {
-            Field::SessionId => self.session_ids.form_of(value.as_str().trim_matches('"')).is_some(),
-            Field::SessionStart => is_date(value),
-            _ => true,
-        }
-    }
-}
+use crate::tape::Val;
 
 /// Writes a log, frame by frame.
 #[derive(Debug)]
@@ -178,20 +36,13 @@ pub struct LogWriter<F> {
     given_back: Option<ItemId>,
     /// Items contained in frames of other items that have not started yet.
     said_elsewhere: Vec<ItemId>,
-    /// Items that the file has no place for, since the last accepted item.
-    refused: Vec<(ItemId, Reason)>,
-    /// The log's main agent, and its initial value for each session.
-    main: MainAgent,
-    first_main: MainAgent,
-    /// The source's clock, and whether an item used it.
-    now: Option<(Raw<'static>, bool)>,
-    queue: ItemSerializer,
+    stages: LogStages,
+    clock: SourceClock,
 }
 
 impl<F: LogForm> LogWriter<F> {
     /// A writer for a new log.
     pub fn new(form: F, options: &Options) -> Self {
-        let first_main = if options.outline.is_some() { MainAgent::Itself } else { MainAgent::Unknown };
         Self {
             form,
             file: LogFile::new(const { &F::RULES }, options),
@@ -204,18 +55,29 @@ impl<F: LogForm> LogWriter<F> {
             apart: None,
             given_back: None,
             said_elsewhere: Vec::new(),
-            refused: Vec::new(),
-            main: first_main.clone(),
-            first_main,
-            now: None,
-            queue: ItemSerializer::default(),
+            stages: LogStages::new(F::RULES.stages, options),
+            clock: SourceClock::default(),
+        }
+    }
+
+    /// Passes an event through the stages from the given number on, and writes it. Events that a stage has held back
+    /// belong to earlier frames.
+    fn pass(&mut self, first_stage: usize, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        if self.stages.hold(first_stage, event) {
+            return;
+        }
+        self.say(event, out);
+        while let Some((next_stage, events)) = self.stages.release(first_stage) {
+            for event in &events {
+                self.pass(next_stage, event, &mut out.of_earlier_frames());
+            }
         }
     }
 
     fn say(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                self.main = self.first_main.clone();
+                self.stages.begin_session();
                 // The event of the first session may follow its items.
                 if self.file.has_session() {
                     self.end_session(out);
@@ -227,20 +89,8 @@ impl<F: LogForm> LogWriter<F> {
             Event::SessionUpdated(session) => self.file.learn(session, out),
             // No log holds the time of its last write.
             Event::Clock(_) if out.is_made_up() => {}
-            Event::Clock(time) if self.now.as_ref().is_some_and(|(now, _)| now == time) => {}
             Event::Clock(time) => {
-                self.give_up_clock(out);
-                let counted = dated(Some(time));
-                let time = counted.as_ref().unwrap_or(time);
-                if self.restoring {
-                    // A kept frame holds the time.
-                } else if is_date(time) {
-                    // In a file of kept frames only, a kept frame holds the time.
-                    let is_said = self.file.gives_all_back();
-                    self.now = Some((time.clone().into_owned(), is_said));
-                } else {
-                    out.lose_raw(Field::EventTime, time, Reason::Narrowed);
-                }
+                self.clock.set(time, self.restoring, self.file.gives_all_back(), out);
             }
             Event::ItemStarted(head) => match dated(head.time.as_ref()).filter(|_| !self.restoring) {
                 Some(time) => self.started(&ItemHead { time: Some(time), ..head.clone() }, out),
@@ -269,38 +119,12 @@ impl<F: LogForm> LogWriter<F> {
         }
     }
 
-    /// Books the source's clock as lost if no item used it.
-    fn give_up_clock(&mut self, out: &mut WriterOutput<'_>) {
-        if let Some((time, false)) = self.now.take() {
-            out.ledger.lose_late(Field::EventTime, Reason::Redundant, 1, time.as_str().len() as u64);
-        }
-    }
-
     fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
-        match self.inner_place(head) {
-            InnerPlace::Within => {}
-            InnerPlace::InFrame(frame) => {
-                out.ledger.note(MOVED_OUT);
-                let around = self.items.item_of(frame);
-                self.lose_of_head(head, around, out);
-                return self.items.start_in(head, frame);
-            }
-            InnerPlace::Apart => {
-                self.lose_of_head(head, None, out);
-                if !matches!(head.kind, ItemKind::ToolResult(_)) {
-                    out.ledger.note(MOVED_OUT);
-                }
-                if needs_message(&F::RULES, &head.kind) {
-                    let frame = self.items.start_apart(&ItemHead { kind: ItemKind::Message, ..head.clone() });
-                    return self.items.start_in(head, frame);
-                }
-                self.items.start_apart(head);
-                return;
-            }
+        if let Some(placement) = self.is_built().then(|| self.stages.place(head, &self.items)).flatten() {
+            return self.start_at(placement, head, out);
         }
-        let joins = self.joins(head);
         let around = head.within.filter(|_| !self.restored).and_then(|around| self.items.item(around));
-        let is_within = joins || around.is_some();
+        let is_within = around.is_some();
         if !is_within {
             self.end_item(out);
             let elsewhere = self.said_elsewhere.iter().position(|item| *item == head.id);
@@ -308,71 +132,46 @@ impl<F: LogForm> LogWriter<F> {
             self.root_restoring = self.restoring || self.given_back.is_some();
             if self.given_back.is_some() {
                 out.ledger.frame_restored();
-                return self.items.start(head, None);
+                self.items.start(head, None);
+                return;
             }
         }
+        let mut clock = None;
         if !self.restoring {
-            let around = if joins {
-                self.items.root()
-            } else {
-                head.within.and_then(|around| self.items.item(around))
-            };
-            self.lose_of_head(head, around, out);
-        }
-        let timeless = !head.time.as_ref().is_some_and(is_date);
-        let takes_clock = timeless && !is_within && !self.restoring && !F::RULES.untimed;
-        let now = self.now.as_mut().filter(|_| takes_clock);
-        let clock = now.map(|(time, taken)| {
-            *taken = true;
-            time.clone()
-        });
-        if joins {
-            out.ledger.note(if F::RULES.answers_together {
-                "what was said in a row joined one message"
-            } else {
-                "what followed a call joined its message"
-            });
-            return self.items.join(head);
-        }
-        if needs_message(&F::RULES, &head.kind) && !is_within && !self.restoring {
-            // Start a message that can hold other items.
-            self.items.start(&ItemHead { kind: ItemKind::Message, ..head.clone() }, clock);
-            return self.items.join(head);
+            self.lose_of_head(head, head.within.and_then(|around| self.items.item(around)), out);
+            let has_time = head.time.as_ref().is_some_and(is_date);
+            clock = if has_time || is_within || F::RULES.untimed { None } else { self.clock.take() };
+            if !is_within && self.stages.needs_message(&head.kind) {
+                let frame = self.items.start(&message_for(head), clock);
+                return self.items.start_in(head, frame);
+            }
         }
         self.items.start(head, clock);
     }
 
-    /// The place of an item within the current item. A frame has a single author: reasoning and calls are moved out of
-    /// messages of any author but the assistant, results are moved out of assistant messages, and only a message holds
-    /// other items.
-    fn inner_place(&self, head: &ItemHead<'_>) -> InnerPlace {
-        let is_restored = self.restoring || self.root_restoring || self.restored;
-        let around = head.within.filter(|_| !is_restored).and_then(|around| self.items.item(around));
-        let Some(around) = around else { return InnerPlace::Within };
-        let (frame, number) = around.frame();
-        let by_assistant = frame.head().author == Author::Assistant;
-        // Items moved out of the current frame follow it, together with later items that fit there.
-        let last = self.items.apart().last().filter(|last| {
-            last.of() == ItemKindTag::Message && [last.head().author, head.author] == [Author::Assistant; 2]
-        });
-        match head.kind {
-            ItemKind::ToolResult(_) if by_assistant || self.items.apart().next().is_some() => {
-                InnerPlace::Apart
-            }
-            ItemKind::Reasoning | ItemKind::ToolCall(_) if !by_assistant => match last {
-                Some(last) => InnerPlace::InFrame(last.frame().1),
-                None => InnerPlace::Apart,
-            },
-            _ if around.of() == ItemKindTag::Message => InnerPlace::Within,
-            _ if frame.of() == ItemKindTag::Message && frame.head().author == head.author => {
-                InnerPlace::InFrame(number)
-            }
-            ItemKind::Message
-            | ItemKind::Reasoning
-            | ItemKind::ToolCall(_)
-            | ItemKind::ToolResult(_)
-            | ItemKind::Notice(_) => InnerPlace::Apart,
+    /// Starts an item at the place that a stage has chosen.
+    fn start_at(&mut self, placement: Placement, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
+        let (around, remark) = match placement {
+            Placement::InFrame(frame, remark) => (self.items.item_of(frame), Some(remark)),
+            Placement::Apart(remark) => (None, remark),
+        };
+        self.lose_of_head(head, around, out);
+        if let Some(remark) = remark {
+            out.ledger.note(remark);
         }
+        match placement {
+            Placement::InFrame(frame, _) => self.items.start_in(head, frame),
+            Placement::Apart(_) if self.stages.needs_message(&head.kind) => {
+                let frame = self.items.start_apart(&message_for(head));
+                self.items.start_in(head, frame);
+            }
+            Placement::Apart(_) => _ = self.items.start_apart(head),
+        }
+    }
+
+    /// Whether the frame of the current item is built, not restored.
+    fn is_built(&self) -> bool {
+        !self.restoring && !self.root_restoring && !self.restored
     }
 
     /// Books the fields of an item head that a frame cannot hold.
@@ -383,24 +182,11 @@ impl<F: LogForm> LogWriter<F> {
         out: &mut WriterOutput<'_>,
     ) {
         lose_of_head(&F::RULES, head, around, out);
+        self.stages.lose_of_head(head, around, out);
         if F::RULES.chained {
             self.frames.lose_of_head(head, around, out);
         }
         self.form.lose_of_head(head, around, out);
-    }
-
-    /// Whether an item joins the current message.
-    fn joins(&self, head: &ItemHead<'_>) -> bool {
-        let after_call = F::RULES.calls_together && self.items.has_call();
-        let joins = (after_call || F::RULES.answers_together) && self.items.apart().next().is_none();
-        let with = self.items.root().filter(|_| joins && !self.restored);
-        with.map(GatheredItem::head).is_some_and(|with| {
-            !self.restoring
-                && !self.root_restoring
-                && head.within.is_none()
-                && [with.author, head.author] == [Author::Assistant; 2]
-                && with.agent == head.agent
-        })
     }
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
@@ -425,10 +211,8 @@ impl<F: LogForm> LogWriter<F> {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
         self.items.complete(tail);
-        if F::RULES.signed_thoughts && !self.restoring && !self.root_restoring {
-            for part in self.items.take_unsigned(tail.id) {
-                out.lose_part(ItemKindTag::Reasoning, &part, Reason::Refused);
-            }
+        if self.is_built() {
+            self.stages.completed(tail.id, &mut self.items, out);
         }
         let whole = self.items.framed(tail.id);
         let unsaid = whole.filter(|frame| !self.restoring && !frame.says_anything());
@@ -461,8 +245,7 @@ impl<F: LogForm> LogWriter<F> {
             self.end_item(out);
         }
         self.form.gives_back(kept);
-        // The kept frame holds its own time, which is also the time of its session changes.
-        self.now = None;
+        self.clock.forget();
         let apart = self.apart.take();
         let native = match (self.items.root(), &apart) {
             (Some(item), _) => self.form.kept(item, kept),
@@ -539,47 +322,9 @@ impl<F: LogForm> LogWriter<F> {
     }
 }
 
-/// The place of an item that lies within another item in the source.
-enum InnerPlace {
-    /// In the enclosing item.
-    Within,
-    /// In the frame with the given number, beside its other items.
-    InFrame(FrameNumber),
-    /// In its own frame, after the current frame.
-    Apart,
-}
-
-const MOVED_OUT: &str = "an item inside one that cannot hold it was put beside that one";
-
-/// Whether an item can only be written in a message.
-const fn needs_message(rules: &LogRules, kind: &ItemKind<'_>) -> bool {
-    match kind {
-        ItemKind::ToolCall(_) => rules.calls_together || rules.answers_together,
-        ItemKind::Reasoning => rules.answers_together,
-        ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Notice(_) => false,
-    }
-}
-
-/// The main agent of a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum MainAgent {
-    Unknown,
-    /// The session's own agent: with an outline, the items of a subagent's own session name no agent.
-    Itself,
-    /// A log whose first item names a subagent is that subagent's own log.
-    Subagent(Str<'static>),
-}
-
-/// Whether an item is a system or developer message. A program adds its own system prompt to a resumed session: a
-/// foreign prompt would replace it, or would become a user message.
-fn is_of_system(head: &ItemHead<'_>) -> bool {
-    head.kind == ItemKind::Message && matches!(head.author, Author::System | Author::Developer)
-}
-
-/// The date of a numeric time: logs have dates.
-fn dated(time: Option<&Raw<'_>>) -> Option<Raw<'static>> {
-    let counted = time.filter(|time| time.as_str().starts_with(|first: char| first.is_ascii_digit()))?;
-    time::utc(counted).map(|date| Raw::owned(format!("\"{date}\"")))
+/// The head of a new message around an item; later items may join the message.
+fn message_for<'a>(head: &ItemHead<'a>) -> ItemHead<'a> {
+    ItemHead { kind: ItemKind::Message, ..head.clone() }
 }
 
 impl<F: LogForm> Writer for LogWriter<F> {
@@ -591,47 +336,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
             self.said_elsewhere.push(head.id);
             return Ok(());
         }
-        let within_refused = head.within.and_then(|around| {
-            self.refused.iter().rev().find(|(known, _)| *known == around).map(|(_, reason)| *reason)
-        });
-        // System messages are left out; calls, results and reasoning within them are kept.
-        let is_beside_system = match head.kind {
-            ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => {
-                within_refused == Some(Reason::Foreign)
-            }
-            ItemKind::Message | ItemKind::Notice(_) => false,
-        };
-        let is_within_refused = within_refused.is_some();
-        let within_refused = within_refused.filter(|_| !is_beside_system);
-        // The final report of a subagent is the result of a call that the main agent waits for.
-        let is_report = head.within.is_some() && matches!(head.kind, ItemKind::ToolResult(_));
-        let is_notice = matches!(head.kind, ItemKind::Notice(_));
-        if self.main == MainAgent::Unknown && !is_notice {
-            self.main = match &head.agent {
-                Some(agent) => MainAgent::Subagent(agent.clone().into_owned()),
-                None => MainAgent::Itself,
-            };
-        }
-        let by_another = match (&head.agent, &self.main) {
-            (Some(agent), MainAgent::Subagent(main)) => agent != main,
-            (Some(_), MainAgent::Itself | MainAgent::Unknown) => true,
-            (None, _) => false,
-        };
-        let refused = if is_of_system(head) {
-            Some(Reason::Foreign)
-        } else if F::RULES.one_agent && by_another && !is_report {
-            Some(Reason::NoSlot)
-        } else {
-            within_refused
-        };
-        if let Some(reason) = refused {
-            self.refused.push((head.id, reason));
-            return Err(reason);
-        }
-        if !is_within_refused {
-            self.refused.clear();
-        }
-        if is_notice { Err(Reason::NoSlot) } else { Ok(()) }
+        self.stages.takes(head)
     }
 
     fn kept_lines_follow(&mut self, owner: &str) {
@@ -645,16 +350,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
-        if self.queue.must_wait(event) {
-            return;
-        }
-        self.say(event, out);
-        // Queued events belong to earlier frames.
-        while let Some(events) = self.queue.next() {
-            for event in events {
-                self.say(&event, &mut out.of_earlier_frames());
-            }
-        }
+        self.pass(0, event, out);
     }
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
@@ -671,11 +367,8 @@ impl<F: LogForm> Writer for LogWriter<F> {
             LeftoverBody::Frame(tape) => {
                 // No line holds the time of a frame without an item; the time of a record's entry may be in a kept
                 // line.
-                let from_record = self.file.is_from_record();
-                if let Some((_, taken @ false)) = self.now.as_mut().filter(|_| !from_record) {
-                    *taken = true;
-                    tape.claimed_for(Field::EventTime, TapePlace::FRAME)
-                        .for_each(|leaf| leaf.unsaid(Reason::Redundant));
+                if !self.file.is_from_record() {
+                    self.clock.give_up_in(tape);
                 }
                 self.file.leftover(leftover, out);
             }
@@ -685,7 +378,7 @@ impl<F: LogForm> Writer for LogWriter<F> {
 
     fn finish(&mut self, out: &mut WriterOutput<'_>) {
         self.end_session(out);
-        self.give_up_clock(out);
+        self.clock.give_up(out);
         self.file.finish(out);
     }
 }

@@ -3,13 +3,9 @@
 //! Start before delta before completed; every started item is completed; a turn that began ends. Items left open at
 //! the end of a source are closed here as interrupted, so that no writer needs to handle this case.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasherDefault;
-
 use super::OpenItems;
 use crate::json::Str;
-use crate::ledger::Identity;
-use crate::model::{Event, Failure, FailureClass, ItemId, ItemTail, Status};
+use crate::model::{Event, Failure, FailureClass, ItemTail, Status};
 use crate::tape::TapePlace;
 
 /// The open items and the open turn.
@@ -129,66 +125,5 @@ impl Lifecycle {
                 })
             })
             .chain(cut)
-    }
-}
-
-/// Holds back items that begin while another item is open: a live source interleaves items, while lines and entries
-/// are sequential. Inner items stay with their outer item.
-#[derive(Debug, Default)]
-pub(crate) struct ItemSerializer {
-    /// The item whose events pass.
-    current: Option<ItemId>,
-    /// The outermost item of each open item.
-    roots: HashMap<ItemId, ItemId, BuildHasherDefault<Identity>>,
-    /// Events of the waiting items, in the order the items began.
-    waiting: BTreeMap<ItemId, Vec<Event<'static>>>,
-}
-
-impl ItemSerializer {
-    /// Whether an event belongs to a waiting item; the event is then stored for [`ItemSerializer::next`].
-    pub(crate) fn must_wait(&mut self, event: &Event<'_>) -> bool {
-        let Some(id) = event.item() else { return false };
-        let root = match event {
-            Event::ItemStarted(head) => {
-                let root = head.within.and_then(|message| self.roots.get(&message)).copied();
-                let root = root.unwrap_or(id);
-                self.roots.insert(id, root);
-                if root == id && self.current.is_none() {
-                    self.current = Some(root);
-                }
-                root
-            }
-            _ => self.root(id),
-        };
-        if let Event::ItemCompleted(_) = event {
-            self.roots.remove(&id);
-        }
-        if self.current != Some(root) {
-            self.waiting.entry(root).or_default().push(event.clone().into_owned());
-            return true;
-        }
-        if let Event::ItemCompleted(_) = event
-            && id == root
-        {
-            self.current = None;
-        }
-        false
-    }
-
-    /// The events of the next waiting item, if no item is current. The item becomes current, unless it is complete.
-    pub(crate) fn next(&mut self) -> Option<Vec<Event<'static>>> {
-        if self.current.is_some() {
-            return None;
-        }
-        let (root, events) = self.waiting.pop_first()?;
-        let complete = |event: &Event<'_>| matches!(event, Event::ItemCompleted(tail) if tail.id == root);
-        if !events.iter().any(complete) {
-            self.current = Some(root);
-        }
-        Some(events)
-    }
-
-    fn root(&self, item: ItemId) -> ItemId {
-        self.roots.get(&item).copied().unwrap_or(item)
     }
 }

@@ -51,9 +51,14 @@ impl Vocabulary {
         rust_files(&folder, true, &mut files);
         // Files shared by a family and by the planes.
         rust_files(folder.parent().expect("a family"), false, &mut files);
-        for name in
-            ["wire/words.rs", "wire/settings.rs", "wire/narrow.rs", "wire/content.rs", "wire/media.rs", "model/request.rs"]
-        {
+        for name in [
+            "wire/words.rs",
+            "wire/settings.rs",
+            "wire/narrow.rs",
+            "wire/content.rs",
+            "wire/media.rs",
+            "model/request.rs",
+        ] {
             files.push(sources.join(name));
         }
         if matches!(dialect.name, "kimi" | "copilot") {

@@ -7,8 +7,8 @@ use crate::blocks::{CallNames, call_block, joined_texts, text_block, thinking_bl
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::log::{
-    GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue,
-    SessionIds, text_of,
+    AnswersTogether, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
+    NativeValue, OneAgent, SessionIds, SignedThoughts, stage, text_of,
 };
 use crate::model::{Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, Part, issuers};
 use crate::tape::Val;
@@ -27,14 +27,11 @@ impl LogForm for AmpForm {
         issuer: issuers::ANTHROPIC,
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // Amp requires every call's result in the next message.
-        answers_together: true,
+        // A subagent has a session of its own. Amp requires every call's result in the next message.
+        stages: &[stage::<OneAgent>, stage::<AnswersTogether>, stage::<SignedThoughts>],
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionTitle, Field::SessionCwd],
-        // A subagent has a session of its own.
-        one_agent: true,
         session_ids: SessionIds::PrefixedUuid("T-"),
         call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
-        signed_thoughts: true,
         ..LogRules::NOTHING
     };
 

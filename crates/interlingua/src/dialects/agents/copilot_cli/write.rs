@@ -6,9 +6,9 @@ use crate::blocks::joined_texts;
 use crate::json::{Raw, Str};
 use crate::ledger::{Reason, TextDigest};
 use crate::log::{
-    CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
-    NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid, name_with_group,
-    text_of,
+    AnswersTogether, CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules,
+    MediaRules, NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid,
+    name_with_group, stage, text_of,
 };
 use crate::model::{
     Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, Media, MediaSource, Opaque,
@@ -44,7 +44,7 @@ impl LogForm for CopilotForm {
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         // A Copilot response is one line with its reasoning, text and calls. Reasoning alone would be sent as an empty
         // response, which some APIs refuse.
-        answers_together: true,
+        stages: &[stage::<AnswersTogether>],
         chained: true,
         session_head: &[
             Field::SessionId,

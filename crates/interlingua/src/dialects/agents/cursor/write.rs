@@ -4,6 +4,7 @@
 use crate::blocks::text_block;
 use crate::log::{
     CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue,
+    OneAgent, stage,
 };
 use crate::model::{Author, CallKind, ItemKind, ItemKindTag};
 use crate::tape::Val;
@@ -15,7 +16,7 @@ impl LogForm for CursorForm {
         dialect: super::DIALECT.name,
         calls: &[CallKind::Function, CallKind::FreeText],
         // A subagent has a session of its own.
-        one_agent: true,
+        stages: &[stage::<OneAgent>],
         ..LogRules::NOTHING
     };
 

@@ -8,8 +8,8 @@ use crate::dialects::agents::kimi_parts::{
 use crate::json::{Raw, Str};
 use crate::ledger::is_hole;
 use crate::log::{
-    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
-    NativeObject, NativeValue, arguments_text, date_of_seconds, text_of,
+    CallValues, CallsTogether, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeElement, NativeObject, NativeValue, OneAgent, arguments_text, date_of_seconds, stage, text_of,
 };
 use crate::model::{Author, CallKind, ItemHead, ItemId, ItemKind, ItemKindTag, Part, ToolCall};
 use crate::tape::{Kind, Val};
@@ -29,8 +29,7 @@ impl LogForm for KimiForm {
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
         // The model API requires the results of all calls before any other message.
-        calls_together: true,
-        one_agent: true,
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
         untimed: true,
         ..LogRules::NOTHING
     };

@@ -8,8 +8,9 @@ use crate::dialects::agents::kimi_parts::{
 use crate::json::{Raw, Str};
 use crate::ledger::is_hole;
 use crate::log::{
-    CallValues, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
-    NativeObject, NativeValue, arguments_text, date_of_millis, millis_of_date,
+    CallValues, CallsTogether, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeElement, NativeObject, NativeValue, OneAgent, arguments_text, date_of_millis, millis_of_date,
+    stage,
 };
 use crate::model::{Args, Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Origin, Part, ToolCall};
 use crate::tape::Val;
@@ -26,8 +27,7 @@ impl LogForm for KimiCodeForm {
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "video/", "audio/"], by_address: true, from_assistant: true },
         // The model API requires the results of all calls before any other message.
-        calls_together: true,
-        one_agent: true,
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
         session_head: &[Field::SessionStart],
         ..LogRules::NOTHING
     };

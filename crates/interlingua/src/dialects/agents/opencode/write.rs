@@ -8,8 +8,8 @@ use crate::dialects::Options;
 use crate::json::Str;
 use crate::ledger::Reason;
 use crate::log::{
-    GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
-    NativeValue, SessionIds,
+    CallsTogether, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement,
+    NativeObject, NativeValue, OneAgent, SessionIds, stage,
 };
 use crate::model::{
     Args, Author, CallKind, Field, FileRef, ItemHead, ItemKind, ItemKindTag, Media, MediaSource, Origin,
@@ -37,9 +37,8 @@ impl LogForm for OpencodeForm {
         origins: &[Origin::Harness, Origin::Summary],
         calls: &[CallKind::Function],
         media: MediaRules { types: &["image/", "application/pdf"], ..MediaRules::NONE },
-        calls_together: true,
         // A subagent has a session of its own.
-        one_agent: true,
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart, Field::SessionTitle],
         session: &[Field::SessionModel, Field::SessionProvider, Field::SessionCwd, Field::PermissionMode],
         session_ids: SessionIds::PrefixedWord("ses_"),

@@ -4,8 +4,8 @@ use super::read;
 use crate::blocks::{CallNames, call_block, joined_texts, text_block};
 use crate::json::{Raw, Str};
 use crate::log::{
-    FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionHead, SessionIds, name_with_group,
+    CallsTogether, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, OneAgent, SessionHead, SessionIds, name_with_group, stage,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Media, Opaque, OpaqueKind, Origin, Part,
@@ -24,11 +24,10 @@ impl LogForm for PiForm {
         origins: &[Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
-        // For Pi, a response after a call means that the call will have no result.
-        calls_together: true,
+        // Pi follows a single chain, from the last line. For Pi, a response after a call means that the call will have
+        // no result.
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
         chained: true,
-        // Pi follows a single chain, from the last line.
-        one_agent: true,
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionStart],
         session: &[Field::SessionModel, Field::SessionProvider],
         session_ids: SessionIds::Uuid,

@@ -6,7 +6,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
     FrameHead, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue,
-    SessionIds, name_with_group,
+    SessionIds, SignedThoughts, name_with_group, stage,
 };
 use crate::model::{
     Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Origin, Part, ToolCall, issuers,
@@ -50,7 +50,7 @@ impl LogForm for ClaudeForm {
         ],
         session_ids: SessionIds::Uuid,
         call_ids: NameRule { most: usize::MAX, ..NameRule::TOOL },
-        signed_thoughts: true,
+        stages: &[stage::<SignedThoughts>],
         ..LogRules::NOTHING
     };
 

@@ -9,8 +9,8 @@ use super::super::logged::{
 use crate::json::{JsonBuffer, Raw, Str};
 use crate::ledger::Reason;
 use crate::log::{
-    FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionHead, SessionIds, has_hole, is_date,
+    CallsTogether, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, OneAgent, SessionHead, SessionIds, has_hole, is_date, stage,
 };
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Part, issuers};
 use crate::pipe::WriterOutput;
@@ -41,12 +41,11 @@ impl LogForm for GeminiForm {
         issuer: issuers::GOOGLE,
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
-        // A result is beside its call, so all calls must be in the message that is held back.
-        calls_together: true,
+        // A subagent has its own session. A result is beside its call, so all calls must be in the message that is held
+        // back.
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionCwd, Field::SessionTitle],
         session: &[Field::SessionModel],
-        // A subagent has its own session.
-        one_agent: true,
         session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
     };

@@ -4,8 +4,8 @@
 use super::super::logged::{BuiltResult, ByKind, LoggedResponse, built_call, built_part, built_thought};
 use crate::json::Str;
 use crate::log::{
-    FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
-    NativeValue, SessionIds, has_hole,
+    CallsTogether, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules,
+    NativeObject, NativeValue, OneAgent, SessionIds, has_hole, stage,
 };
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Origin, Part};
 use crate::tape::{Kind, Val};
@@ -21,10 +21,9 @@ impl LogForm for QwenForm {
         origins: &[Origin::Own, Origin::Harness],
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/", "audio/", "video/", "application/pdf"], ..MediaRules::NONE },
-        calls_together: true,
-        chained: true,
         // Qwen Code follows a single chain, from the last line.
-        one_agent: true,
+        stages: &[stage::<OneAgent>, stage::<CallsTogether>],
+        chained: true,
         session: &[Field::SessionId, Field::SessionCwd, Field::SessionBranch, Field::SessionModel],
         session_ids: SessionIds::EarlyUuid,
         ..LogRules::NOTHING

@@ -6,7 +6,7 @@ use crate::json::{Raw, Str};
 use crate::ledger::is_hole;
 use crate::log::{
     GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeElement, NativeObject,
-    NativeValue, SessionHead, SessionIds, text_of,
+    NativeValue, OneAgent, SessionHead, SessionIds, stage, text_of,
 };
 use crate::model::{
     Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, Origin, Part, ToolCall, issuers,
@@ -59,7 +59,7 @@ impl LogForm for CodexForm {
             Field::SessionStart,
         ],
         // A subagent has its own session.
-        one_agent: true,
+        stages: &[stage::<OneAgent>],
         session_ids: SessionIds::Uuid,
         ..LogRules::NOTHING
     };
