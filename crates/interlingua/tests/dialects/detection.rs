@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::disallowed_methods, reason = "examples are files")]
 
-use crate::support::{Law, Way, fixtures_and_ours, same};
+use crate::support::{Law, Way, asked_for, fixtures_and_ours, same};
 use interlingua::dialects::{DIALECTS, Role};
 use interlingua::framing::Framing;
 use interlingua::sniff::{self, Candidates, Detection};
@@ -114,7 +114,8 @@ fn the_beginning_of_a_fixture_is_never_taken_for_something_else() {
         }
     }
     law.end();
-    assert!(recognised > 1000, "only {recognised} beginnings say what they are");
+    // With a single dialect selected there are fewer cases.
+    assert!(asked_for().is_some() || recognised > 1000, "only {recognised} beginnings say what they are");
 }
 
 #[test]

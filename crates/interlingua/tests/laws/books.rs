@@ -154,7 +154,6 @@ const NAMED_OTHERWISE: &[Excuse] = &[];
 const LEAVES: &[Excuse] = &[
     ("record*", "gemini-cli", "/session/session-end", "follows from the documents given back"),
     ("record*", "opencode", "/session/session-end", "follows from the documents given back"),
-    ("record*", "opencode", "/session/agent-meta/model-provider", "follows from the documents given back"),
     (
         "record*",
         "*",
