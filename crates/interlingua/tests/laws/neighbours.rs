@@ -9,7 +9,7 @@ use crate::support::books::{Essence, Fates, Source, SourceLeaf, find};
 use crate::support::damage::perturb;
 use crate::support::leaves::Words;
 use crate::support::watch::{Look, watch};
-use crate::support::{Case, Way, convert_traced, fixtures, full, other_targets, share};
+use crate::support::{Case, Way, asked_for, convert_traced, fixtures, full, other_targets, share};
 use interlingua::dialects::Role;
 use interlingua::ledger::{Fate, Reason};
 use interlingua::model::Field;
@@ -52,7 +52,7 @@ fn a_loss_is_booked_on_the_element_that_was_lost() {
         share(&work, |(_, elements)| elements.len(), |(list, elements)| pairs_of(list, elements, &words));
     let tried: usize = found.iter().map(|(tried, _)| tried).sum();
     let wrong: Vec<&String> = found.iter().flat_map(|(_, wrong)| wrong).collect();
-    assert!(tried > 20_000, "{tried}");
+    assert!(asked_for().is_some() || tried > 20_000, "{tried}");
     let most = if std::env::var_os("INTERLINGUA_BREACHES").is_some() { usize::MAX } else { 40 };
     let shown: Vec<&str> = wrong.iter().take(most).map(|text| text.as_str()).collect();
     assert!(

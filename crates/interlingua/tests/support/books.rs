@@ -6,10 +6,10 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
-use interlingua::dialects::Dialect;
+use interlingua::dialects::{Dialect, Plane, Role};
 use interlingua::error::Code;
 use interlingua::ledger::{Fate, Reason, Report, Row};
-use interlingua::model::Field;
+use interlingua::model::{Field, Support};
 use interlingua::tape::{Claim, Kind};
 
 use super::watch::{Look, SeenFrame, Story, watch};
@@ -256,8 +256,8 @@ impl Breach {
 }
 
 /// An exception of a law: the source dialect, the target dialect, the end of the path or the field (its beginning, if it
-/// ends with `*`), and the reason. A dialect is a name, `*` for any dialect, `record*` for dialects whose name begins so, or
-/// `openai-chat+` for a dialect and its flavours.
+/// ends with `*`), and the reason. A dialect is a name, `*` for any dialect, `record*` for dialects whose name begins so,
+/// `openai-chat+` for a dialect and its flavours, or `@item/model` for logs whose built frames support that field.
 pub type Excuse = (&'static str, &'static str, &'static str, &'static str);
 
 /// A value that a reader derives (hunks as a diff, seconds as milliseconds) is restored with its kept line.
@@ -283,7 +283,18 @@ fn is_named(pattern: &str, dialect: &str) -> bool {
         let flavour_of = Dialect::named(dialect).and_then(|dialect| dialect.flavour_of);
         return dialect == base || flavour_of == Some(base);
     }
+    if let Some(field) = pattern.strip_prefix('@') {
+        return supports(dialect, field);
+    }
     pattern.strip_suffix('*').map_or(dialect == pattern, |start| dialect.starts_with(start))
+}
+
+/// Whether built frames of a log support a field, according to the table of its dialect.
+fn supports(dialect: &str, field: &str) -> bool {
+    let log = Dialect::named(dialect).filter(|dialect| dialect.plane == Plane::Log);
+    let write = log.and_then(|dialect| dialect.role(Role::Log)?.write.as_ref());
+    let field = Field::ALL.iter().find(|known| known.word() == field);
+    write.zip(field).is_some_and(|(write, field)| !matches!((write.support)(*field), Support::No(_)))
 }
 
 /// Fails with every breach without an excuse, and with every unused excuse.

@@ -267,13 +267,7 @@ pub const EXCUSES: &[Excuse] = &[
     ("*", "claude-code", "/token-usage/response-id", MADE_OF_A_KEPT_LINE),
     (
         "claude-stream",
-        "gemini-cli",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "qwen-code",
+        "@item/model",
         "/event/message/model",
         "a response's own model is lost; its items name the same one",
     ),
@@ -290,12 +284,6 @@ pub const EXCUSES: &[Excuse] = &[
         "copilot-cli",
         "/modelID",
         "a message of the storage has no content and no line; the session has a model",
-    ),
-    (
-        "claude-stream",
-        "opencode",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
     ),
     (
         "openai-responses",
@@ -315,24 +303,6 @@ pub const EXCUSES: &[Excuse] = &[
     ),
     ("openai-chat", "gemini", "data", "another's state stands there in base64, with its issuer's name"),
     ("openai-chat", "gemini", "signature", "another's state stands there in base64, with its issuer's name"),
-    (
-        "claude-stream",
-        "claude-code",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "pi",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
-    (
-        "claude-stream",
-        "copilot-cli",
-        "/event/message/model",
-        "a response's own model is lost; its items name the same one",
-    ),
     (
         "claude-stream",
         "claude-stream",
