@@ -1,4 +1,4 @@
-//! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks ([`crate::blocks`]).
+//! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks (`blocks`).
 
 mod citations;
 pub mod claude_code;
