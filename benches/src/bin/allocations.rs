@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use interlingua::dialects::Role;
+use interlingua::json::Output;
 use interlingua::pipe::{Buffers, Pipe};
 use interlingua_bench::baseline::{SERDE, serde_bytes};
 use interlingua_bench::corpus::Log;
@@ -94,7 +95,8 @@ fn memory(smoke: bool) {
 
 /// One of two conversions that run alternately.
 struct Leg {
-    pipe: Pipe,
+    /// `None` after the end.
+    pipe: Option<Pipe>,
     /// The memory held now, and the peak.
     own: i64,
     held: i64,
@@ -104,11 +106,19 @@ struct Leg {
 impl Leg {
     fn new(from: Side, to: Side) -> Self {
         let before = counts().live;
-        let pipe = pipe(from, to);
+        let pipe = Some(pipe(from, to));
         Self { pipe, own: counts().live - before, held: 0, seconds: 0.0 }
     }
 
-    fn run(&mut self, work: impl FnOnce(&mut Pipe)) {
+    fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        self.run(|pipe| pipe.iter_mut().for_each(|pipe| pipe.push(bytes, out)));
+    }
+
+    fn finish(&mut self, last: &[u8], out: &mut dyn Output) {
+        self.run(|pipe| drop(pipe.take().map(|pipe| pipe.finish_with(last, out))));
+    }
+
+    fn run(&mut self, work: impl FnOnce(&mut Option<Pipe>)) {
         restart();
         let (before, start) = (counts().live, ran());
         work(&mut self.pipe);
@@ -141,14 +151,14 @@ fn stream(shape: &LogShape, size: u64) -> [Leg; 2] {
         }
         done += text.len() as u64;
         out.clear();
-        there.run(|pipe| pipe.push(&text, &mut out));
-        back.run(|pipe| pipe.push(&out, &mut Discard));
+        there.push(&text, &mut out);
+        back.push(&out, &mut Discard);
     }
     text.clear();
     shape.tail(&mut text);
     out.clear();
-    there.run(|pipe| drop(pipe.finish_with(&text, &mut out)));
-    back.run(|pipe| drop(pipe.finish_with(&out, &mut Discard)));
+    there.finish(&text, &mut out);
+    back.finish(&out, &mut Discard);
     [there, back]
 }
 
