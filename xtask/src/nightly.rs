@@ -15,7 +15,7 @@ const MUTANT_SHARDS: u64 = 7;
 /// The seconds that each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
 
-/// A suite: its name, its description and its commands.
+/// A suite of tests that runs as one or more commands.
 struct Suite {
     name: &'static str,
     about: &'static str,

@@ -45,7 +45,7 @@ pub(crate) struct ToolRules {
     pub(crate) not_on_functions: &'static [(Field, Reason)],
     /// On tools that take plain text.
     pub(crate) not_on_free_text: &'static [(Field, Reason)],
-    /// Settings that such a replacement needs, by its type.
+    /// The setting that a replacing tool needs, by the type of that tool.
     pub(crate) of_stand_ins: &'static [(&'static str, (&'static str, &'static str))],
     /// Whether a function without a schema needs an empty schema.
     pub(crate) needs_schema: bool,
