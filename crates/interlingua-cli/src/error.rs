@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
+use interlingua_gateway::{ConfigError, StartError};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
@@ -23,6 +24,8 @@ pub(crate) enum Exit {
     Usage,
     /// Losses under `--strict`, or a failed check.
     Failed,
+    /// The exit code of the program that was run.
+    Program(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -32,6 +35,7 @@ impl From<Exit> for ExitCode {
             Exit::Unreadable => 1,
             Exit::Usage => 2,
             Exit::Failed => 3,
+            Exit::Program(code) => code,
         })
     }
 }
@@ -106,6 +110,8 @@ pub(crate) enum CommandError {
     Order(String, String),
     /// A work order was refused.
     Refused(Box<Refusal>),
+    /// A gateway that cannot start.
+    Gateway(StartError),
     /// Any other invalid command line: the message and perhaps a hint.
     Usage(String, Option<String>),
 }
@@ -182,6 +188,8 @@ impl CommandError {
             | CommandError::UnknownCommand(_)
             | CommandError::Usage(..) => Exit::Usage,
             CommandError::Refused(_) => Exit::Failed,
+            CommandError::Gateway(StartError::Config(_)) => Exit::Usage,
+            CommandError::Gateway(_) => Exit::Unreadable,
             CommandError::Source(_)
             | CommandError::Read(..)
             | CommandError::Write(..)
@@ -278,6 +286,7 @@ impl Explain for CommandError {
                 format!("`{name}` is no session: it is a `{}` of `{}`", role.word(), dialect.name)
             }
             CommandError::Refused(refusal) => refusal.to_string(),
+            CommandError::Gateway(error) => error.to_string(),
             CommandError::Usage(what, _) => what.clone(),
         }
     }
@@ -366,6 +375,7 @@ impl Explain for CommandError {
             }
             CommandError::Refused(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
+            CommandError::Gateway(error) => return gateway_hint(error),
             CommandError::Usage(_, None) => {
                 "`interlingua --help` lists the commands, `interlingua COMMAND --help` their flags".to_owned()
             }
@@ -471,6 +481,24 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     // One typo for every three letters.
     let is_slip = |dialect: &&str| strsim::osa_distance(&name, dialect) <= name.len() / 3;
     names().filter(is_slip).collect()
+}
+
+/// The way out of an error of a gateway.
+fn gateway_hint(error: &StartError) -> Option<String> {
+    Some(match error {
+        StartError::Config(ConfigError::NoDialect(_) | ConfigError::NotAnApi { .. }) => {
+            "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
+                .to_owned()
+        }
+        StartError::Config(ConfigError::NoKey { variable, .. }) => {
+            format!("set `{variable}`, or try `--mock`, which needs no key")
+        }
+        StartError::Config(ConfigError::NoToken(_)) => {
+            "set `token` in the configuration, or listen on 127.0.0.1".to_owned()
+        }
+        StartError::Listen(..) => "another program may use the port; choose one with `--listen`".to_owned(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
+    Serve(Serve),
+    With(With),
     /// Check a receipt, or compare two
     #[command(subcommand)]
     Receipt(ReceiptCommand),
@@ -62,6 +64,8 @@ impl Command {
             Command::Stats(args) => (args.talk.quiet(), args.talk.verbose),
             Command::Show(args) => (args.quiet.quiet, false),
             Command::Translate(args) => (args.quiet.quiet, false),
+            Command::Serve(args) => (args.gateway.quiet.quiet, false),
+            Command::With(args) => (args.gateway.quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Verify { .. })
             | Command::Dialects(_)
@@ -368,6 +372,65 @@ pub(crate) enum ReceiptCommand {
         #[command(flatten)]
         quiet: QuietFlag,
     },
+}
+
+/// Serve every model API over HTTP, with any model behind it
+///
+/// Clients of Anthropic, OpenAI, Gemini, Kimi and Copilot work unchanged: point their base URL here. Without a
+/// configuration and without flags, the scripted model answers.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayFlags,
+
+    /// Listen on this address, such as 127.0.0.1:8787
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+
+    /// Only check the configuration
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// Run a program whose model calls go through a gateway of its own
+///
+/// The gateway listens on a free port of this machine and ends with the program. Only the program's environment and
+/// arguments point at it; no file of yours is changed.
+#[derive(Debug, Args)]
+pub(crate) struct With {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayFlags,
+
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    pub(crate) program: Vec<String>,
+}
+
+/// The backend of a gateway.
+#[derive(Debug, Args)]
+pub(crate) struct GatewayFlags {
+    /// Read backends and routes from this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Send every call to this backend: a built-in name, or the URL of a server
+    #[arg(long, value_name = "NAME|URL")]
+    pub(crate) backend: Option<String>,
+
+    /// The dialect of the backend, if its name does not imply one
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Ask the backend for this model instead of the requested one
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Answer from a script instead of a backend; without a file, from the built-in script
+    #[arg(long, value_name = "SCRIPT", num_args = 0..=1, default_missing_value = "", require_equals = true, conflicts_with = "backend")]
+    pub(crate) mock: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
 }
 
 /// The backend that a request is for.

@@ -20,6 +20,7 @@ mod matrix;
 mod orders;
 mod outputs;
 mod receipts;
+mod serve;
 mod show;
 mod stats;
 mod stop;
@@ -46,7 +47,10 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let talk = cli.command.talk();
-    stop::listen(talk.quiet);
+    // A server and a program it runs handle signals themselves.
+    if !matches!(cli.command, Command::Serve(_) | Command::With(_)) {
+        stop::listen(talk.quiet);
+    }
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
@@ -56,6 +60,8 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Matrix(args) => matrix::run(&args),
         Command::Translate(args) => orders::translate(&args, &talk),
         Command::Receipt(args) => orders::receipt(&args, &talk),
+        Command::Serve(args) => serve::serve(&args, &talk),
+        Command::With(args) => serve::with(&args, &talk),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), NAME, &mut script);

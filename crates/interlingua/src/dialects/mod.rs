@@ -285,6 +285,8 @@ pub struct Options {
     pub model: Option<String>,
     /// The output token limit, overriding the source's limit.
     pub max_tokens: Option<u64>,
+    /// Whether the answer is a stream, where the request itself does not say so: a Gemini request says so in its URL.
+    pub stream: Option<bool>,
     /// Whether universal events hold the agent's own line.
     pub include_raw: bool,
     /// Whether to omit usage from a stream in formats that send usage only on request.
@@ -332,6 +334,12 @@ impl Options {
     #[must_use]
     pub fn with_max_tokens(self, max_tokens: impl Into<Option<u64>>) -> Self {
         Self { max_tokens: max_tokens.into(), ..self }
+    }
+
+    /// Sets [`Options::stream`].
+    #[must_use]
+    pub fn with_stream(self, stream: impl Into<Option<bool>>) -> Self {
+        Self { stream: stream.into(), ..self }
     }
 
     /// Sets whether universal events hold the agent's own line.

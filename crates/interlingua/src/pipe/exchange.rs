@@ -169,7 +169,8 @@ impl Exchange {
             CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
         let copies = self.copies();
         let inner = if copies { Box::new(NullWriter) } else { make(&options) };
-        let student = RequestObserver { inner, state: self.state.clone(), server, groups };
+        let student =
+            RequestObserver { inner, state: self.state.clone(), server, groups, stream: options.stream };
         let from = (self.client, Role::Request);
         let mut pipe = if copies {
             Pipe::with_writer(from, Box::new(student), &options)?
@@ -378,7 +379,6 @@ struct ToolLesson {
 impl RequestState {
     /// Stores the facts of a request to a backend with these capabilities.
     fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
-        self.stream = request.stream == Some(true);
         self.stream_usage = request.stream_usage == Some(true);
         self.model = request.model.clone().map(Str::into_owned);
         let mut tape = TapeBuf::default();
@@ -430,6 +430,8 @@ struct RequestObserver {
     server: Option<SharedBackend>,
     /// Whether the backend's dialect has tool groups.
     groups: bool,
+    /// Whether the answer is a stream, as the caller knows.
+    stream: Option<bool>,
 }
 
 impl Writer for RequestObserver {
@@ -439,6 +441,7 @@ impl Writer for RequestObserver {
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::Request(request) = event {
+            self.state.look().stream = self.stream.or(request.stream) == Some(true);
             if let Some(server) = &self.server {
                 let takes = server.takes_of(request.model.as_ref());
                 self.state.look().learn(request, takes, self.groups);

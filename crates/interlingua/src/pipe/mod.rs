@@ -8,6 +8,7 @@
 //! An unreadable frame is passed to the writer unchanged and booked as a problem; the run goes on. For the same
 //! dialect and role on both sides, no reader and writer are built: the bytes pass unchanged.
 
+mod answer;
 mod events;
 mod exchange;
 pub mod lifecycle;
@@ -15,6 +16,7 @@ mod open_items;
 mod remembered;
 mod target;
 
+pub use answer::{AnswerWriter, function_call};
 pub use events::EventSink;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
 pub(crate) use lifecycle::ReadPlace;

@@ -306,7 +306,7 @@ impl Capabilities {
 }
 
 /// Whether a name matches a pattern in which `*` matches any text.
-fn is_match(pattern: &str, name: &str) -> bool {
+pub fn is_match(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(head) else { return false };
     let mut pieces = rest.split('*').peekable();

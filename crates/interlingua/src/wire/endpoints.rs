@@ -72,6 +72,25 @@ impl Api {
         })
     }
 
+    /// The endpoint of a request to this API by its method and its path, with the model if the path holds it. A query is
+    /// ignored.
+    pub fn find_endpoint(&self, method: &str, path: &str) -> Option<(&'static Endpoint, Option<String>)> {
+        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        for endpoint in self.endpoints.iter().filter(|endpoint| endpoint.method == method) {
+            match endpoint.path.split_once(MODEL) {
+                None if endpoint.path == path => return Some((endpoint, None)),
+                None => {}
+                Some((before, after)) => {
+                    let model = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+                    if let Some(model) = model.filter(|model| !model.is_empty()) {
+                        return Some((endpoint, Some(unescaped(model)?)));
+                    }
+                }
+            }
+        }
+        None
+    }
+
     /// The name and the value of the header that holds the key.
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
         match self.key {
@@ -105,22 +124,10 @@ impl Endpoint {
     /// to the base dialect. A request for a stream has the path of one for a whole response, except in Gemini; the body
     /// decides.
     pub fn find(method: &str, path: &str) -> Option<(&'static Api, &'static Self, Option<String>)> {
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
-        for api in APIS {
-            for endpoint in api.endpoints.iter().filter(|endpoint| endpoint.method == method) {
-                match endpoint.path.split_once(MODEL) {
-                    None if endpoint.path == path => return Some((api, endpoint, None)),
-                    None => {}
-                    Some((before, after)) => {
-                        let model = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-                        if let Some(model) = model.filter(|model| !model.is_empty()) {
-                            return Some((api, endpoint, Some(unescaped(model)?)));
-                        }
-                    }
-                }
-            }
-        }
-        None
+        APIS.iter().find_map(|api| {
+            let (endpoint, model) = api.find_endpoint(method, path)?;
+            Some((api, endpoint, model))
+        })
     }
 }
 

@@ -155,6 +155,7 @@ enum TurnBefore {
 struct Errand {
     model: Option<String>,
     max_tokens: Option<u64>,
+    stream: Option<bool>,
 }
 
 impl Errand {
@@ -162,10 +163,12 @@ impl Errand {
     fn apply<'a>(&self, request: &Request<'a>, out: &mut WriterOutput<'_>) -> Option<Request<'a>> {
         let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
         let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most));
-        if self.model.is_none() && limit.is_none() {
+        let stream = self.stream.filter(|stream| request.stream != Some(*stream));
+        if self.model.is_none() && limit.is_none() && stream.is_none() {
             return None;
         }
         let mut changed = request.clone();
+        changed.stream = stream.or(changed.stream);
         if let Some(model) = &self.model {
             // The caller asked for the override: the value is replaced, and no loss is booked.
             out.ledger.note("another model is asked for than the source names, as the caller wants");
@@ -192,7 +195,11 @@ impl<T: RequestForm> RequestWriter<T> {
         Self {
             form,
             profile,
-            errand: Errand { model: options.model.clone(), max_tokens: options.max_tokens },
+            errand: Errand {
+                model: options.model.clone(),
+                max_tokens: options.max_tokens,
+                stream: options.stream,
+            },
             takes: backend.default_capabilities(),
             backend,
             begun: false,

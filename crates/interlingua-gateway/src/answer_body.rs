@@ -1,0 +1,194 @@
+//! The body of a response to a client: bytes that are there, or the answer of a backend, translated as it arrives.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use interlingua::pipe::AnswerPipe;
+use tokio::time::{Instant, Sleep};
+
+use crate::backend::BackendBody;
+
+/// The silence after which a stream gets a comment, so that the client and proxies on the way keep the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A comment in a stream of server-sent events. Clients skip comments.
+const COMMENT: &[u8] = b": keep-alive\n\n";
+
+/// The body of a response.
+pub(crate) enum AnswerBody {
+    /// Bytes that are there.
+    Whole(Option<Bytes>),
+    /// An answer that is translated as it arrives.
+    Streamed(Box<StreamedAnswer>),
+}
+
+impl AnswerBody {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self::Whole(Some(bytes.into()))
+    }
+}
+
+/// An answer that is translated as it arrives. Dropping the body closes the connection to the backend.
+pub(crate) struct StreamedAnswer {
+    backend: BackendBody,
+    /// `None` after the end.
+    pipe: Option<AnswerPipe>,
+    /// Whether the client wants a JSON array instead of server-sent events.
+    array: Option<ArrayForm>,
+    timer: Pin<Box<Sleep>>,
+    last_data: Instant,
+    idle_timeout: Duration,
+    /// Whether the output so far ends between two events.
+    between_events: bool,
+}
+
+impl StreamedAnswer {
+    pub(crate) fn new(
+        backend: BackendBody,
+        pipe: AnswerPipe,
+        is_array: bool,
+        idle_timeout: Duration,
+    ) -> Self {
+        Self {
+            backend,
+            pipe: Some(pipe),
+            array: is_array.then(ArrayForm::default),
+            timer: Box::pin(tokio::time::sleep(KEEP_ALIVE.min(idle_timeout))),
+            last_data: Instant::now(),
+            idle_timeout,
+            between_events: true,
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            if self.pipe.is_none() {
+                return Poll::Ready(None);
+            }
+            match Pin::new(&mut self.backend).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let (Ok(data), Some(pipe)) = (frame.into_data(), &mut self.pipe) else { continue };
+                    let mut out = Vec::new();
+                    pipe.push(&data, &mut out);
+                    self.last_data = Instant::now();
+                    if let Some(bytes) = self.formed(out, false) {
+                        return Poll::Ready(Some(bytes));
+                    }
+                }
+                // A connection that breaks is an answer without its end: the pipe writes an error of the dialect.
+                Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(self.end()),
+                Poll::Pending => {
+                    ready!(self.timer.as_mut().poll(context));
+                    if self.last_data.elapsed() >= self.idle_timeout {
+                        return Poll::Ready(self.end());
+                    }
+                    self.timer.as_mut().reset(Instant::now() + KEEP_ALIVE.min(self.idle_timeout));
+                    if self.array.is_none() && self.between_events {
+                        return Poll::Ready(Some(Bytes::from_static(COMMENT)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The end of the answer.
+    fn end(&mut self) -> Option<Bytes> {
+        let pipe = self.pipe.take()?;
+        let mut out = Vec::new();
+        pipe.finish(&mut out);
+        self.formed(out, true)
+    }
+
+    /// The output in the form that the client wants; `None` if there is none.
+    fn formed(&mut self, out: Vec<u8>, is_end: bool) -> Option<Bytes> {
+        let out = match &mut self.array {
+            Some(array) => array.push(&out, is_end),
+            None => out,
+        };
+        if out.is_empty() {
+            return None;
+        }
+        self.between_events = out.ends_with(b"\n\n");
+        Some(out.into())
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match self.get_mut() {
+            AnswerBody::Whole(bytes) => bytes.take(),
+            AnswerBody::Streamed(answer) => ready!(answer.poll(context)),
+        };
+        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, AnswerBody::Whole(None))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match self {
+            AnswerBody::Whole(bytes) => {
+                http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            AnswerBody::Streamed(_) => http_body::SizeHint::default(),
+        }
+    }
+}
+
+/// Server-sent events as the elements of a JSON array, which Gemini's API sends unless the client asks for events.
+#[derive(Default)]
+struct ArrayForm {
+    /// Bytes of an event that is not complete.
+    rest: Vec<u8>,
+    begun: bool,
+}
+
+impl ArrayForm {
+    fn push(&mut self, events: &[u8], is_end: bool) -> Vec<u8> {
+        self.rest.extend_from_slice(events);
+        let mut out = Vec::new();
+        let mut taken = 0;
+        while let Some(length) = self.rest[taken..].windows(2).position(|end| end == b"\n\n") {
+            let event = &self.rest[taken..taken + length];
+            taken += length + 2;
+            if let Some(data) = event.strip_prefix(b"data: ") {
+                out.extend_from_slice(if self.begun { b",\r\n" } else { b"[" });
+                out.extend_from_slice(data);
+                self.begun = true;
+            }
+        }
+        self.rest.drain(..taken);
+        if is_end {
+            out.extend_from_slice(if self.begun { b"]" } else { b"[]" });
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_become_elements_of_an_array_at_any_cut() {
+        let events = b"data: {\"a\":1}\n\ndata: {\"b\":\"x\"}\n\n";
+        for cut in 0..=events.len() {
+            let mut form = ArrayForm::default();
+            let mut out = form.push(&events[..cut], false);
+            out.extend(form.push(&events[cut..], true));
+            assert_eq!(out, b"[{\"a\":1},\r\n{\"b\":\"x\"}]", "cut at {cut}");
+        }
+        assert_eq!(ArrayForm::default().push(b"", true), b"[]");
+    }
+}

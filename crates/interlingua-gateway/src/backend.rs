@@ -1,0 +1,296 @@
+//! Backends that answer model calls: servers over HTTP, and scripts.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use http_body::{Body, Frame};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use interlingua::dialects::{Dialect, Role};
+use interlingua::wire::backends::{Backend, SharedBackend};
+use interlingua::wire::endpoints::{Api, Endpoint};
+use tokio::time::Sleep;
+
+use crate::config::{BackendSettings, ConfigError};
+use crate::script::Script;
+
+/// The connections to servers.
+pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// A client that keeps connections open between requests.
+pub(crate) fn http_client() -> HttpClient {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    // Without it each small piece of a request waits for the acknowledgement of the one before.
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(Duration::from_secs(10)));
+    let https = HttpsConnectorBuilder::new()
+        .with_webpki_roots()
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connector);
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(60))
+        .build(https)
+}
+
+/// A backend that is ready to be called.
+#[derive(Debug)]
+pub(crate) struct ReadyBackend {
+    pub(crate) name: String,
+    pub(crate) api: &'static Api,
+    pub(crate) dialect: &'static Dialect,
+    /// A script without a dialect of its own answers in the client's dialect.
+    speaks_any: bool,
+    /// The capabilities; `None` for those of the vendor.
+    pub(crate) capabilities: Option<SharedBackend>,
+    kind: BackendKind,
+}
+
+#[derive(Debug)]
+enum BackendKind {
+    Server { url: String, headers: HeaderMap },
+    Script(Arc<Script>),
+}
+
+/// A response of a backend.
+pub(crate) struct BackendResponse {
+    pub(crate) status: u16,
+    /// Milliseconds until the client may try again.
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) is_stream: bool,
+    pub(crate) body: BackendBody,
+}
+
+/// A backend that could not be reached.
+#[derive(Debug)]
+pub(crate) struct Unreachable(pub(crate) String);
+
+impl ReadyBackend {
+    /// A backend of the configuration. `variable` looks up the environment, and `read` a script by its path.
+    pub(crate) fn new(
+        name: &str,
+        settings: &BackendSettings,
+        variable: &dyn Fn(&str) -> Option<String>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, ConfigError> {
+        let of = || name.to_owned();
+        let api = match (&settings.script, &settings.dialect) {
+            // A script without a dialect speaks that of the default API.
+            (Some(_), None) => Api::of("openai-chat").ok_or_else(|| ConfigError::NoDialect(of()))?,
+            _ => settings.dialect(name)?,
+        };
+        let wrong = || ConfigError::NotAnApi { backend: of(), dialect: api.dialect.to_owned() };
+        let dialect = Dialect::named(api.dialect).ok_or_else(wrong)?;
+        let kind = if let Some(path) = &settings.script {
+            let failed = |error: String| ConfigError::Script { backend: of(), error };
+            let script = if path.is_empty() {
+                Script::default()
+            } else {
+                Script::parse(&read(path).map_err(failed)?).map_err(|error| failed(error.to_string()))?
+            };
+            BackendKind::Script(Arc::new(script))
+        } else {
+            let url = settings.server_url(name, api);
+            let parsed: Option<Uri> = url.parse().ok();
+            if !parsed.is_some_and(|url| url.authority().is_some() && url.scheme().is_some()) {
+                return Err(ConfigError::Url { backend: of(), url });
+            }
+            BackendKind::Server { url, headers: headers(name, settings, api, variable)? }
+        };
+        let capabilities = Backend::named(name, api.dialect).map(SharedBackend::from);
+        let speaks_any = settings.script.is_some() && settings.dialect.is_none();
+        Ok(Self { name: of(), api, dialect, speaks_any, capabilities, kind })
+    }
+
+    /// The API in which the backend answers a client of this dialect.
+    pub(crate) fn api_for(&self, client: &'static Dialect) -> (&'static Api, &'static Dialect) {
+        match Api::of(client.name).filter(|_| self.speaks_any) {
+            Some(api) => (api, client),
+            None => (self.api, self.dialect),
+        }
+    }
+
+    /// Whether the backend counts tokens itself.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        matches!(self.kind, BackendKind::Server { .. })
+            && self.api.endpoint(Role::Count, Role::Counted).is_some()
+    }
+
+    /// Sends a body in a dialect to an endpoint.
+    pub(crate) async fn send(
+        &self,
+        client: &HttpClient,
+        dialect: &'static Dialect,
+        endpoint: &Endpoint,
+        model: &str,
+        body: Vec<u8>,
+        extra: &HeaderMap,
+    ) -> Result<BackendResponse, Unreachable> {
+        let (url, headers) = match &self.kind {
+            BackendKind::Script(script) => {
+                let answer = script.answer(dialect, endpoint.response, model, &body);
+                let is_stream = endpoint.response == Role::Stream && answer.status == 200;
+                let (status, retry_after) = (answer.status, answer.retry_after);
+                let body = BackendBody::Script(ScriptBody {
+                    pieces: answer.pieces.into_iter(),
+                    delay: Duration::from_millis(answer.delay),
+                    sleep: None,
+                });
+                return Ok(BackendResponse { status, retry_after, is_stream, body });
+            }
+            BackendKind::Server { url, headers } => (url, headers),
+        };
+        let path = endpoint.path_for(model);
+        // Many servers are documented with the version in their URL.
+        let base = match path.split('/').nth(1) {
+            Some(version) => url.strip_suffix(version).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
+            None => url,
+        };
+        let uri: Uri =
+            format!("{base}{path}").parse().map_err(|_| Unreachable("the URL is not valid".to_owned()))?;
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() =
+            endpoint.method.parse().map_err(|_| Unreachable("the method is not valid".to_owned()))?;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers.clone();
+        request.headers_mut().extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let response = client.request(request).await.map_err(|error| Unreachable(cause(&error)))?;
+        let content_type = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        Ok(BackendResponse {
+            status: response.status().as_u16(),
+            retry_after: retry_after(response.headers()),
+            is_stream: content_type.is_some_and(|name| name.starts_with(b"text/event-stream")),
+            body: BackendBody::Server(response.into_body()),
+        })
+    }
+}
+
+/// The headers of every request to a server.
+fn headers(
+    name: &str,
+    settings: &BackendSettings,
+    api: &Api,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<HeaderMap, ConfigError> {
+    let mut headers = HeaderMap::new();
+    let mut add = |key: &str, value: &str| {
+        let wrong = || ConfigError::Header { backend: name.to_owned(), header: key.to_owned() };
+        let header: HeaderName = key.parse().map_err(|_| wrong())?;
+        let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
+        value.set_sensitive(header != header::CONTENT_TYPE);
+        headers.insert(header, value);
+        Ok(())
+    };
+    add("content-type", "application/json")?;
+    for (key, value) in api.headers {
+        add(key, value)?;
+    }
+    let from_variable = || match settings.key_variable(name) {
+        Some(known) => match variable(known) {
+            Some(key) => Ok(Some(key)),
+            // A local server needs no key, but a variable that the user names must be set.
+            None if settings.key_env.is_none() && settings.url.is_some() => Ok(None),
+            None => Err(ConfigError::NoKey { backend: name.to_owned(), variable: known.to_owned() }),
+        },
+        None => Ok(None),
+    };
+    let key = match &settings.key {
+        Some(key) => Some(key.clone()),
+        None => from_variable()?,
+    };
+    if let Some(key) = key {
+        let (header, value) = api.key_header(&key);
+        add(header, &value)?;
+    }
+    for (key, value) in &settings.headers {
+        add(key, value)?;
+    }
+    Ok(headers)
+}
+
+/// The delay of `retry-after` or `retry-after-ms` in milliseconds.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let milliseconds = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0))?;
+    #[expect(clippy::cast_sign_loss, reason = "negative and huge numbers are filtered out")]
+    (0.0..1e12).contains(&milliseconds).then_some(milliseconds as u64)
+}
+
+/// The innermost cause of an error, which names the fault ("connection refused").
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+/// The body of a backend's response.
+pub(crate) enum BackendBody {
+    Server(Incoming),
+    Script(ScriptBody),
+}
+
+/// The body of a scripted answer: pieces with delays.
+pub(crate) struct ScriptBody {
+    pieces: std::vec::IntoIter<Bytes>,
+    delay: Duration,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Body for BackendBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            BackendBody::Server(body) => Pin::new(body).poll_frame(context),
+            BackendBody::Script(ScriptBody { pieces, delay, sleep }) => {
+                if pieces.as_slice().is_empty() {
+                    return Poll::Ready(None);
+                }
+                if !delay.is_zero() {
+                    let waiting = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(*delay)));
+                    if waiting.as_mut().poll(context).is_pending() {
+                        return Poll::Pending;
+                    }
+                    *sleep = None;
+                }
+                Poll::Ready(pieces.next().map(|piece| Ok(Frame::data(piece))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_read_from_either_header() {
+        let of = |name: &'static str, value: &'static str| {
+            retry_after(&HeaderMap::from_iter([(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )]))
+        };
+        assert_eq!(of("retry-after", "2"), Some(2000));
+        assert_eq!(of("retry-after", "0.5"), Some(500));
+        assert_eq!(of("retry-after-ms", "70"), Some(70));
+        assert_eq!(of("retry-after", "-1"), None);
+        assert_eq!(of("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The gateway: an HTTP server that accepts every dialect of a model API and sends to any backend, translating both ways
+//! while bytes flow.
+//!
+//! ```text
+//! client --> service: path -> dialect, role --> routes: model -> backend
+//!                                                  |
+//!                                                  +--> call: Exchange -> backend (HTTP, or a script) -> Exchange --> client
+//! ```
+//!
+//! The same dialect on both sides passes bytes unchanged, except for credentials. Errors have the client's dialect. This
+//! crate parses no flags and prints nothing.
+
+mod answer_body;
+mod backend;
+mod call;
+mod config;
+mod model_list;
+mod script;
+mod server;
+mod service;
+mod token_count;
+
+pub use config::{BackendSettings, Config, ConfigError, RouteSettings};
+pub use script::{Script, ScriptError};
+pub use server::{Server, StartError};

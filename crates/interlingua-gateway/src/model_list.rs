@@ -1,0 +1,50 @@
+//! The list of models that a gateway offers, in the client's dialect.
+
+use std::collections::BTreeSet;
+
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::json::Str;
+use interlingua::pipe::Pipe;
+use interlingua_models::Registry;
+
+use crate::config::Config;
+
+/// The list in a dialect.
+pub(crate) fn body(config: &Config, dialect: &'static Dialect) -> Vec<u8> {
+    let mut list = String::from(r#"{"object":"list","data":["#);
+    for (at, name) in names(config).iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let name = Str::plain(name);
+        list += &format!(
+            r#"{comma}{{"id":"{}","object":"model","created":0,"owned_by":"interlingua"}}"#,
+            name.as_escaped()
+        );
+    }
+    list += "]}";
+    let mut out = Vec::new();
+    let chat = Dialect::named("openai-chat");
+    let pipe = chat
+        .and_then(|chat| Pipe::new((chat, Role::Models), (dialect, Role::Models), &Options::default()).ok());
+    if let Some(pipe) = pipe {
+        pipe.finish_with(list.as_bytes(), &mut out);
+    }
+    out
+}
+
+/// The names of models: those that routes name, and the known models of a backend behind a pattern.
+fn names(config: &Config) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for route in &config.routes {
+        if !route.model.contains('*') {
+            names.insert(route.model.clone());
+            continue;
+        }
+        let known = Registry::built_in().models_of(&route.backend).map(|model| model.name.to_string());
+        names.extend(known.filter(|name| interlingua::wire::backends::is_match(&route.model, name)));
+        names.extend(route.send.clone());
+    }
+    if names.is_empty() {
+        names.insert("scripted".to_owned());
+    }
+    names
+}

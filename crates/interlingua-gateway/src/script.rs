@@ -1,0 +1,355 @@
+//! The scripted model: a backend without a network that answers from a script, in every dialect of a model API. It is
+//! the demonstration without a key, and a test double for clients and agents.
+//!
+//! ```toml
+//! [[turn]]
+//! reasoning = "The user wants a file."
+//! calls = [{ name = "read", arguments = '{"path":"a.txt"}' }]
+//!
+//! [[turn]]
+//! text = "You said: {user}"
+//! ```
+//!
+//! The turn is chosen by the number of the assistant's turns in the request, so that the script holds no state and any
+//! number of conversations can run beside each other. After the last turn, the last turn is repeated.
+
+use std::fmt;
+
+use bytes::Bytes;
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::json::{Raw, Str};
+use interlingua::model::{Args, Author, Event, FailureClass, ItemId, ItemKind, Part, StopClass, Usage};
+use interlingua::pipe::{AnswerWriter, EventReader, function_call};
+use serde::Deserialize;
+
+/// A script of turns.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Script {
+    /// The turns of the assistant.
+    #[serde(rename = "turn", default)]
+    turns: Vec<ScriptTurn>,
+}
+
+/// One turn of the assistant.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct ScriptTurn {
+    /// Reasoning before the text.
+    reasoning: Option<String>,
+    /// State that the client must send back with the reasoning.
+    signature: Option<String>,
+    /// The text; `{user}` stands for the last text of the user.
+    text: Option<String>,
+    /// Calls of functions, in parallel.
+    calls: Vec<ScriptCall>,
+    /// The stop reason; by default `tool_use` with calls, and `end_turn` without.
+    stop: Option<String>,
+    /// The usage in tokens; by default an estimate.
+    usage: Option<ScriptUsage>,
+    /// An error instead of the answer, or after its content if there is content.
+    error: Option<ScriptFailure>,
+    /// Milliseconds before each piece of a stream, and before a whole answer.
+    delay_ms: u64,
+    /// Whether the stream ends after its content, without its final event.
+    cut: bool,
+}
+
+/// A call of a function.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScriptCall {
+    name: String,
+    /// The arguments as JSON.
+    #[serde(default = "no_arguments")]
+    arguments: String,
+    /// The id; by default one made of the number of the turn and the call.
+    id: Option<String>,
+}
+
+/// Token counts.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct ScriptUsage {
+    input: Option<u64>,
+    cache_read: Option<u64>,
+    output: Option<u64>,
+    reasoning: Option<u64>,
+}
+
+/// An error of the backend.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ScriptFailure {
+    /// The class of the failure, such as `rate_limit`.
+    class: String,
+    #[serde(default)]
+    message: String,
+    /// Milliseconds until the client may try again.
+    retry_after_ms: Option<u64>,
+}
+
+fn no_arguments() -> String {
+    "{}".to_owned()
+}
+
+/// An error in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The text is not TOML, or has an unknown member: the message of the parser, with line and column.
+    Toml(String),
+    /// A word that is no stop reason.
+    Stop(String),
+    /// A word that is no class of failures.
+    Class(String),
+    /// Arguments that are not JSON, by the name of the tool.
+    Arguments(String),
+    /// The script has no turns.
+    Empty,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScriptError::Toml(message) => f.write_str(message.trim()),
+            ScriptError::Stop(word) => write!(f, "`{word}` is no stop reason"),
+            ScriptError::Class(word) => write!(f, "`{word}` is no class of failures"),
+            ScriptError::Arguments(name) => write!(f, "the arguments of a call of `{name}` are not JSON"),
+            ScriptError::Empty => f.write_str("the script has no `[[turn]]`"),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+impl Default for Script {
+    /// A single turn that repeats the user's words.
+    fn default() -> Self {
+        let text = "This is the scripted model of Interlingua. You said: {user}".to_owned();
+        Self { turns: vec![ScriptTurn { text: Some(text), ..ScriptTurn::default() }] }
+    }
+}
+
+/// An answer of the scripted model.
+#[derive(Debug, Default)]
+pub(crate) struct ScriptedAnswer {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// Milliseconds until the client may try again.
+    pub(crate) retry_after: Option<u64>,
+    /// Milliseconds before each piece.
+    pub(crate) delay: u64,
+    /// The body in pieces.
+    pub(crate) pieces: Vec<Bytes>,
+}
+
+/// The facts of a request that a script needs.
+#[derive(Debug, Default)]
+struct AskedRequest {
+    /// The number of turns of the assistant.
+    turns: usize,
+    /// The last text of the user.
+    user: String,
+}
+
+impl Script {
+    /// Reads a script.
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        let script: Self = toml::from_str(text).map_err(|error| ScriptError::Toml(error.to_string()))?;
+        if script.turns.is_empty() {
+            return Err(ScriptError::Empty);
+        }
+        for turn in &script.turns {
+            if let Some(stop) = turn.stop.as_ref().filter(|stop| stop_class(stop).is_none()) {
+                return Err(ScriptError::Stop(stop.clone()));
+            }
+            if let Some(error) = turn.error.as_ref().filter(|error| failure_class(&error.class).is_none()) {
+                return Err(ScriptError::Class(error.class.clone()));
+            }
+            let is_json = |call: &&ScriptCall| {
+                let mut tape = interlingua::tape::TapeBuf::default();
+                tape.parse(&call.arguments, &interlingua::tape::Limits::default()).is_err()
+            };
+            if let Some(call) = turn.calls.iter().find(is_json) {
+                return Err(ScriptError::Arguments(call.name.clone()));
+            }
+        }
+        Ok(script)
+    }
+
+    /// The answer to a request of this dialect, whole or streamed.
+    pub(crate) fn answer(
+        &self,
+        dialect: &'static Dialect,
+        role: Role,
+        model: &str,
+        body: &[u8],
+    ) -> ScriptedAnswer {
+        let asked = AskedRequest::of(dialect, body);
+        let number = asked.turns.min(self.turns.len().saturating_sub(1));
+        let Some(turn) = self.turns.get(number) else { return ScriptedAnswer::default() };
+        turn.answer(dialect, role, model, number, &asked, body.len())
+    }
+}
+
+impl AskedRequest {
+    fn of(dialect: &'static Dialect, body: &[u8]) -> Self {
+        let mut asked = Self::default();
+        let (mut in_turn, mut user): (bool, Option<ItemId>) = (false, None);
+        let each = |event: &Event<'_>| match event {
+            Event::ItemStarted(head) => {
+                let is_assistant = head.author == Author::Assistant;
+                asked.turns += usize::from(is_assistant && !in_turn);
+                in_turn = is_assistant;
+                user = (head.author == Author::User && matches!(head.kind, ItemKind::Message))
+                    .then_some(head.id);
+                if user.is_some() {
+                    asked.user.clear();
+                }
+            }
+            Event::ItemDelta(delta) if user == Some(delta.item) => {
+                if let Part::Text(text) = &delta.value {
+                    asked.user.push_str(&text.decode());
+                }
+            }
+            _ => {}
+        };
+        let Ok(mut reader) = EventReader::new((dialect, Role::Request), &Options::default()) else {
+            return asked;
+        };
+        let mut each = each;
+        reader.push(body, &mut each);
+        reader.finish(&mut each);
+        asked
+    }
+}
+
+impl ScriptTurn {
+    fn answer(
+        &self,
+        dialect: &'static Dialect,
+        role: Role,
+        model: &str,
+        number: usize,
+        asked: &AskedRequest,
+        request_size: usize,
+    ) -> ScriptedAnswer {
+        let has_content = self.text.is_some() || self.reasoning.is_some() || !self.calls.is_empty();
+        let fails_at_once = self.error.as_ref().filter(|_| !has_content || role == Role::Response);
+        let written_as = if fails_at_once.is_some() { Role::Response } else { role };
+        let mut done = ScriptedAnswer { status: 200, delay: self.delay_ms, ..ScriptedAnswer::default() };
+        let Ok(mut answer) = AnswerWriter::new((dialect, written_as), &Options::default()) else {
+            return done;
+        };
+        let mut out = Vec::new();
+        if let Some(error) = fails_at_once {
+            let class = failure_class(&error.class).unwrap_or(FailureClass::Other);
+            answer.fail(class, &error.message, error.retry_after_ms, &mut out);
+            answer.finish(&mut out);
+            (done.status, done.retry_after) = (class.status(), error.retry_after_ms);
+            done.pieces.push(out.into());
+            return done;
+        }
+        let pieces = &mut done.pieces;
+        // A piece of a stream has an event or more.
+        let mut flush = |out: &mut Vec<u8>| {
+            if role == Role::Stream && !out.is_empty() {
+                pieces.push(std::mem::take(out).into());
+            }
+        };
+        answer.begin(&format!("script-{}", number + 1), model, &mut out);
+        flush(&mut out);
+        if let Some(reasoning) = &self.reasoning {
+            answer.reasoning(reasoning, self.signature.as_deref(), &mut out);
+            flush(&mut out);
+        }
+        let text = self.text.as_ref().map(|text| text.replace("{user}", &asked.user));
+        if let Some(text) = &text {
+            let item = answer.start(ItemKind::Message, &mut out);
+            for word in text.split_inclusive(' ') {
+                answer.piece(item, 0, Part::Text(Str::from_plain(word)), &mut out);
+                flush(&mut out);
+            }
+            answer.complete(item, &mut out);
+        }
+        for (at, call) in self.calls.iter().enumerate() {
+            let made = || format!("call_{}_{}", number + 1, at + 1);
+            let id = call.id.clone().unwrap_or_else(made);
+            let item = answer.start(ItemKind::ToolCall(function_call(&id, &call.name)), &mut out);
+            let arguments = Raw::owned(call.arguments.clone());
+            answer.piece(item, 0, Part::Args(Args::Json(arguments)), &mut out);
+            answer.complete(item, &mut out);
+            flush(&mut out);
+        }
+        if self.cut {
+            flush(&mut out);
+            return done;
+        }
+        match &self.error {
+            Some(error) => {
+                let class = failure_class(&error.class).unwrap_or(FailureClass::Other);
+                answer.fail(class, &error.message, error.retry_after_ms, &mut out);
+            }
+            None => {
+                let usual = if self.calls.is_empty() { StopClass::End } else { StopClass::ToolUse };
+                let stop = self.stop.as_deref().and_then(stop_class).unwrap_or(usual);
+                answer.end(stop, self.usage(text.as_deref(), request_size), &mut out);
+            }
+        }
+        answer.finish(&mut out);
+        done.pieces.push(out.into());
+        done
+    }
+
+    /// The usage of the script, or an estimate of four bytes per token.
+    fn usage(&self, text: Option<&str>, request_size: usize) -> Usage {
+        let stated = self.usage.unwrap_or_default();
+        let tokens = |bytes: usize| (bytes as u64).div_ceil(4);
+        let mut usage = Usage::default();
+        usage.input = stated.input.or(Some(tokens(request_size)));
+        usage.cache_read = stated.cache_read;
+        usage.output = stated.output.or(Some(tokens(text.map_or(0, str::len))));
+        usage.reasoning = stated.reasoning;
+        usage
+    }
+}
+
+fn stop_class(word: &str) -> Option<StopClass> {
+    StopClass::WORDS.value(&Str::escaped(word))
+}
+
+fn failure_class(word: &str) -> Option<FailureClass> {
+    FailureClass::WORDS.value(&Str::escaped(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_with_a_mistake_is_refused() {
+        let fault = |text: &str| Script::parse(text).expect_err(text);
+        assert_eq!(fault(""), ScriptError::Empty);
+        assert_eq!(fault("[[turn]]\nstop = \"tired\""), ScriptError::Stop("tired".to_owned()));
+        assert_eq!(fault("[[turn]]\nerror = { class = \"odd\" }"), ScriptError::Class("odd".to_owned()));
+        let call = "[[turn]]\ncalls = [{ name = \"look\", arguments = \"{\" }]";
+        assert_eq!(fault(call), ScriptError::Arguments("look".to_owned()));
+        assert!(fault("[[turn]]\ntexts = 1").to_string().contains("line 2"));
+    }
+
+    #[test]
+    fn the_turn_follows_the_conversation() {
+        let script =
+            Script::parse("[[turn]]\ntext = \"one\"\n[[turn]]\ntext = \"two {user}\"").expect("sound");
+        let chat = Dialect::named("openai-chat").expect("registered");
+        let said = |body: &str| {
+            let answer = script.answer(chat, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said(r#"{"messages":[{"role":"user","content":"a"}]}"#).contains(r#""content":"one""#));
+        let second = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"one"},{"role":"user","content":"b"}]}"#;
+        assert!(said(second).contains(r#""content":"two b""#));
+    }
+}
