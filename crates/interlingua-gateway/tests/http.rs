@@ -6,6 +6,8 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use interlingua::dialects::{Options, Role};
+use interlingua::pipe::EventReader;
 use interlingua_gateway::{Config, Server};
 use serde_json::{Value, json};
 
@@ -61,7 +63,8 @@ impl TestGateway {
 
     fn request(&self, head: &str, body: &str) -> HttpAnswer {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        let host = if head.contains("host:") { String::new() } else { format!("host: {}\r\n", self.address) };
+        let host =
+            if head.contains("\nhost:") { String::new() } else { format!("host: {}\r\n", self.address) };
         let length = body.len();
         write!(stream, "{head}\r\n{host}content-length: {length}\r\nconnection: close\r\n\r\n{body}")
             .unwrap();
@@ -151,8 +154,9 @@ fn request(client: &str, model: &str, stream: bool, turns: usize) -> (String, Va
 /// Reads an answer with the core, which other tests compare with the official clients.
 fn told(client: &str, answer: &HttpAnswer) -> String {
     let dialect = interlingua::dialects::Dialect::named(client).unwrap();
+    let role = if answer.head.contains("text/event-stream") { Role::Stream } else { Role::Response };
     let mut told = String::new();
-    interlingua::for_each_event(answer.body.as_bytes(), dialect, |event| {
+    let mut each = |event: &interlingua::model::Event<'_>| {
         use interlingua::model::{Args, Event, ItemKind, Part};
         match event {
             Event::ItemStarted(head) => {
@@ -174,8 +178,10 @@ fn told(client: &str, answer: &HttpAnswer) -> String {
             Event::Error(failure) => told.push_str(&format!("[error {}]", failure.message.decode())),
             _ => {}
         }
-    })
-    .unwrap();
+    };
+    let mut reader = EventReader::new((dialect, role), &Options::default()).unwrap();
+    reader.push(answer.body.as_bytes(), &mut each);
+    reader.finish(&mut each);
     told.retain(|letter| !letter.is_whitespace());
     told
 }
