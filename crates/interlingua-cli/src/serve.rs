@@ -56,7 +56,7 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
             let _ = tokio::signal::ctrl_c().await;
         }
     });
-    let failed = |error| CommandError::Read(safe::exact_line(program).to_string(), error);
+    let failed = |error| CommandError::Read(safe::exact_line(program), error);
     let status = child.status().map_err(failed)?;
     drop(stop);
     Ok(Exit::Program(code_of(status)))

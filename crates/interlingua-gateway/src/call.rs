@@ -132,7 +132,7 @@ impl ClientCall {
         let failed = FailedResponse::new(reply.status, reply.retry_after);
         let mut response = if reply.status >= 400 {
             let bytes = whole(reply.body).await?;
-            self.failed(&mut exchange, failed, &bytes)?
+            failed_answer(&mut exchange, failed, &bytes)?
         } else if role == Role::Stream && reply.is_stream {
             let pipe = exchange
                 .answer(Role::Stream)
@@ -145,7 +145,7 @@ impl ClientCall {
             response
         } else {
             let bytes = whole(reply.body).await?;
-            self.answered(&mut exchange, &bytes)?
+            whole_answer(&mut exchange, &bytes)?
         };
         response.headers_mut().insert(LOSSES, lost.into());
         if let Ok(name) = HeaderValue::from_str(&backend.name) {
@@ -153,37 +153,34 @@ impl ClientCall {
         }
         Ok(response)
     }
+}
 
-    /// A whole answer.
-    fn answered(&self, exchange: &mut Exchange, bytes: &[u8]) -> Result<Response<AnswerBody>, FailedCall> {
-        let broken =
-            |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-        let mut out = Vec::new();
-        let outcome = exchange.answer(Role::Response).map_err(broken)?.finish_with(bytes, &mut out);
-        match &outcome.failure {
-            Some(CallFailure { status, retry_after, .. }) if !out.is_empty() => {
-                Ok(json_response(*status, out, *retry_after))
-            }
-            None if outcome.report.read > 0 && !out.is_empty() => Ok(json_response(200, out, None)),
-            _ => self.failed(exchange, FailedResponse::new(502, None), bytes),
+/// A whole answer.
+fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Response<AnswerBody>, FailedCall> {
+    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
+    let mut out = Vec::new();
+    let outcome = exchange.answer(Role::Response).map_err(broken)?.finish_with(bytes, &mut out);
+    match &outcome.failure {
+        Some(CallFailure { status, retry_after, .. }) if !out.is_empty() => {
+            Ok(json_response(*status, out, *retry_after))
         }
+        None if outcome.report.read > 0 && !out.is_empty() => Ok(json_response(200, out, None)),
+        _ => failed_answer(exchange, FailedResponse::new(502, None), bytes),
     }
+}
 
-    /// An error of the backend.
-    fn failed(
-        &self,
-        exchange: &mut Exchange,
-        failed: FailedResponse,
-        bytes: &[u8],
-    ) -> Result<Response<AnswerBody>, FailedCall> {
-        let mut out = Vec::new();
-        let broken =
-            |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-        let outcome = exchange.failed(failed, bytes, &mut out).map_err(broken)?;
-        let status = outcome.failure.as_ref().map_or(failed.status, |failure| failure.status);
-        let retry_after = outcome.failure.and_then(|failure| failure.retry_after).or(failed.retry_after);
-        Ok(json_response(status, out, retry_after))
-    }
+/// An error of the backend.
+fn failed_answer(
+    exchange: &mut Exchange,
+    failed: FailedResponse,
+    bytes: &[u8],
+) -> Result<Response<AnswerBody>, FailedCall> {
+    let mut out = Vec::new();
+    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
+    let outcome = exchange.failed(failed, bytes, &mut out).map_err(broken)?;
+    let status = outcome.failure.as_ref().map_or(failed.status, |failure| failure.status);
+    let retry_after = outcome.failure.and_then(|failure| failure.retry_after).or(failed.retry_after);
+    Ok(json_response(status, out, retry_after))
 }
 
 /// A whole body.

@@ -202,7 +202,7 @@ impl BackendSettings {
     /// The dialect: as configured, or that of the built-in backend with this name.
     pub(crate) fn dialect(&self, name: &str) -> Result<&'static Api, ConfigError> {
         let built_in =
-            || Backend::built_in().iter().find(|known| known.name == name).map(|known| &*known.dialect);
+            || Backend::built_in().iter().find(|known| known.name == name).map(|known| known.dialect);
         let Some(dialect) = self.dialect.as_deref().or_else(built_in) else {
             return Err(ConfigError::NoDialect(name.to_owned()));
         };

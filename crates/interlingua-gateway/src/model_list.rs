@@ -15,10 +15,10 @@ pub(crate) fn body(config: &Config, dialect: &'static Dialect) -> Vec<u8> {
     for (at, name) in names(config).iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let name = Str::plain(name);
-        list += &format!(
-            r#"{comma}{{"id":"{}","object":"model","created":0,"owned_by":"interlingua"}}"#,
-            name.as_escaped()
-        );
+        list += comma;
+        list += r#"{"id":""#;
+        list += name.as_escaped();
+        list += r#"","object":"model","created":0,"owned_by":"interlingua"}"#;
     }
     list += "]}";
     let mut out = Vec::new();
@@ -39,7 +39,7 @@ fn names(config: &Config) -> BTreeSet<String> {
             names.insert(route.model.clone());
             continue;
         }
-        let known = Registry::built_in().models_of(&route.backend).map(|model| model.name.to_string());
+        let known = Registry::built_in().models_of(&route.backend).map(|model| (*model.name).to_owned());
         names.extend(known.filter(|name| interlingua::wire::backends::is_match(&route.model, name)));
         names.extend(route.send.clone());
     }

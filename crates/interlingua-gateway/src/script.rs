@@ -287,16 +287,13 @@ impl ScriptTurn {
             flush(&mut out);
             return done;
         }
-        match &self.error {
-            Some(error) => {
-                let class = failure_class(&error.class).unwrap_or(FailureClass::Other);
-                answer.fail(class, &error.message, error.retry_after_ms, &mut out);
-            }
-            None => {
-                let usual = if self.calls.is_empty() { StopClass::End } else { StopClass::ToolUse };
-                let stop = self.stop.as_deref().and_then(stop_class).unwrap_or(usual);
-                answer.end(stop, self.usage(text.as_deref(), request_size), &mut out);
-            }
+        if let Some(error) = &self.error {
+            let class = failure_class(&error.class).unwrap_or(FailureClass::Other);
+            answer.fail(class, &error.message, error.retry_after_ms, &mut out);
+        } else {
+            let usual = if self.calls.is_empty() { StopClass::End } else { StopClass::ToolUse };
+            let stop = self.stop.as_deref().and_then(stop_class).unwrap_or(usual);
+            answer.end(stop, self.usage(text.as_deref(), request_size), &mut out);
         }
         answer.finish(&mut out);
         done.pieces.push(out.into());
@@ -308,10 +305,11 @@ impl ScriptTurn {
         let stated = self.usage.unwrap_or_default();
         let tokens = |bytes: usize| (bytes as u64).div_ceil(4);
         let mut usage = Usage::default();
-        usage.input = stated.input.or(Some(tokens(request_size)));
-        usage.cache_read = stated.cache_read;
-        usage.output = stated.output.or(Some(tokens(text.map_or(0, str::len))));
-        usage.reasoning = stated.reasoning;
+        let Usage { input, cache_read, output, reasoning, .. } = &mut usage;
+        *input = stated.input.or(Some(tokens(request_size)));
+        *cache_read = stated.cache_read;
+        *output = stated.output.or(Some(tokens(text.map_or(0, str::len))));
+        *reasoning = stated.reasoning;
         usage
     }
 }

@@ -1,6 +1,7 @@
 //! The gateway over HTTP on loopback: every client dialect against a script in every backend dialect.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![allow(clippy::format_push_string, reason = "short texts")]
 #![allow(missing_docs, reason = "not published")]
 
 use std::io::{Read, Write};

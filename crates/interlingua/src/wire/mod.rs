@@ -32,6 +32,7 @@ pub mod endpoints;
 pub(crate) mod listing;
 pub(crate) mod media;
 pub(crate) mod narrow;
+pub(crate) mod overrides;
 pub(crate) mod profile;
 pub(crate) mod request;
 pub(crate) mod schemas;

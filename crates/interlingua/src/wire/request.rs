@@ -11,6 +11,7 @@ use super::backends::{Capabilities, ModelCapabilities, SharedBackend, SystemPlac
 use super::content::WireContent;
 use super::media::{as_text, tidy_type, type_of_bytes, with_standard_bytes};
 use super::narrow::Narrowing;
+use super::overrides::Overrides;
 use super::profile::{BlankText, Marks, Profile, client_runs};
 use super::settings::{CacheWords, PART_MARK};
 use super::turns::{Destination, NO_RESULT, Pairing, Speaker};
@@ -101,7 +102,7 @@ pub(crate) struct RequestWriter<T> {
     form: T,
     profile: &'static Profile,
     backend: SharedBackend,
-    errand: Errand,
+    overrides: Overrides,
     takes: ModelCapabilities,
     begun: bool,
     assistant: AssistantWriter,
@@ -150,38 +151,6 @@ enum TurnBefore {
     Assistant,
 }
 
-/// Changes to the request wanted by the caller.
-#[derive(Default)]
-struct Errand {
-    model: Option<String>,
-    max_tokens: Option<u64>,
-    stream: Option<bool>,
-}
-
-impl Errand {
-    /// The changed request, if there are changes.
-    fn apply<'a>(&self, request: &Request<'a>, out: &mut WriterOutput<'_>) -> Option<Request<'a>> {
-        let asked = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse::<u64>().ok());
-        let limit = self.max_tokens.filter(|most| asked.is_none_or(|asked| asked > *most));
-        let stream = self.stream.filter(|stream| request.stream != Some(*stream));
-        if self.model.is_none() && limit.is_none() && stream.is_none() {
-            return None;
-        }
-        let mut changed = request.clone();
-        changed.stream = stream.or(changed.stream);
-        if let Some(model) = &self.model {
-            // The caller asked for the override: the value is replaced, and no loss is booked.
-            out.ledger.note("another model is asked for than the source names, as the caller wants");
-            changed.model = Some(Str::from_plain(model));
-        }
-        if let Some(limit) = limit {
-            out.ledger.note("the limit on tokens is that of the budget, as the caller wants");
-            changed.max_tokens = Some(Raw::owned(limit.to_string()));
-        }
-        Some(changed)
-    }
-}
-
 /// The user message for an empty conversation, which no API accepts.
 const NO_MESSAGE: &str = "(no message)";
 /// The user message after a partial answer, for models that cannot continue a prefilled answer.
@@ -195,11 +164,7 @@ impl<T: RequestForm> RequestWriter<T> {
         Self {
             form,
             profile,
-            errand: Errand {
-                model: options.model.clone(),
-                max_tokens: options.max_tokens,
-                stream: options.stream,
-            },
+            overrides: Overrides::new(options),
             takes: backend.default_capabilities(),
             backend,
             begun: false,
@@ -225,9 +190,9 @@ impl<T: RequestForm> RequestWriter<T> {
 impl<T: RequestForm> RequestWriter<T> {
     fn begin(&mut self, request: &Request<'_>, out: &mut WriterOutput<'_>) {
         self.begun = true;
-        let asked = self.errand.apply(request, out);
+        let asked = self.overrides.apply(request, out);
         let request = asked.as_ref().unwrap_or(request);
-        if self.errand.model.is_none() && self.backend.lacks_model(request.model.as_ref()) {
+        if self.overrides.model.is_none() && self.backend.lacks_model(request.model.as_ref()) {
             out.ledger.note("the model's name is not one of the target's models; the server may refuse it");
         }
         self.takes = self.backend.capabilities(request.model.as_ref());
