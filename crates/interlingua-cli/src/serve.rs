@@ -3,8 +3,10 @@
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
-use interlingua_gateway::{BackendSettings, Config, RouteSettings, Server, StartError};
-use interlingua_report::safe;
+use interlingua_gateway::{
+    BackendSettings, Config, RouteSettings, Server, ServerHandle, StartError, SystemLookup,
+};
+use interlingua_report::{render, safe};
 use tokio::runtime::Runtime;
 
 use crate::error::{CommandError, Exit};
@@ -21,7 +23,7 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
         config.listen = listen;
     }
     if args.check {
-        Server::check(&config, &variable, &read).map_err(|error| CommandError::Gateway(error.into()))?;
+        Server::check(&config, &SystemLookup).map_err(|error| CommandError::Gateway(error.into()))?;
         talk.say("the configuration is sound\n");
         return Ok(Exit::Done);
     }
@@ -29,7 +31,11 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
     runtime.block_on(async {
         let server = start(config).await?;
         talk.say(&format!("listening on http://{}\n", server.address()));
-        server.serve(stopped()).await;
+        let reloading = reload_on_signal(server.handle(), &args.gateway, talk);
+        tokio::select! {
+            () = server.serve(stopped()) => {}
+            () = reloading => {}
+        }
         Ok(Exit::Done)
     })
 }
@@ -67,7 +73,7 @@ fn runtime() -> Result<Runtime, CommandError> {
 }
 
 async fn start(config: Config) -> Result<Server, CommandError> {
-    Server::start(config, &variable, &read).await.map_err(CommandError::Gateway)
+    Server::start(config, &SystemLookup, None).await.map_err(CommandError::Gateway)
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.
@@ -151,12 +157,22 @@ impl ProgramSettings {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn read(path: &str) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("cannot read `{path}`: {error}"))
+/// Reads the configuration again at each `SIGHUP`. A configuration with an error changes nothing. Never ends.
+async fn reload_on_signal(server: ServerHandle, flags: &GatewayFlags, talk: &Talk) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+            while hangup.recv().await.is_some() {
+                let reloaded = config(flags).and_then(|config| Ok(server.reload(config, &SystemLookup)?));
+                match reloaded {
+                    Ok(()) => talk.say("the configuration is loaded again\n"),
+                    Err(error) => talk.say(&render::error(&error)),
+                }
+            }
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Waits for Ctrl-C, or for the signal of a service manager.

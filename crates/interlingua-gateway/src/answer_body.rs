@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
-use interlingua::pipe::AnswerPipe;
+use interlingua::pipe::{AnswerPipe, CallOutcome};
 use tokio::time::{Instant, Sleep};
 
 use crate::backend::BackendBody;
+use crate::finished::CallTracker;
 
 /// The silence after which a stream gets a comment, so that the client and proxies on the way keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,8 +36,10 @@ impl AnswerBody {
 /// An answer that is translated as it arrives. Dropping the body closes the connection to the backend.
 pub(crate) struct StreamedAnswer {
     backend: BackendBody,
-    /// `None` after the end.
-    pipe: Option<AnswerPipe>,
+    /// The pipe and the facts of the call; `None` after the end.
+    open: Option<(AnswerPipe, CallTracker)>,
+    /// Output from before the response began.
+    held: Option<Bytes>,
     /// Whether the client wants a JSON array instead of server-sent events.
     array: Option<ArrayForm>,
     timer: Pin<Box<Sleep>>,
@@ -47,35 +50,48 @@ pub(crate) struct StreamedAnswer {
 }
 
 impl StreamedAnswer {
+    /// An answer whose pipe has written `out` already. An answer that has ended has its outcome instead of the pipe.
     pub(crate) fn new(
         backend: BackendBody,
-        pipe: AnswerPipe,
+        pipe: Result<AnswerPipe, CallOutcome>,
+        out: Vec<u8>,
         is_array: bool,
         idle_timeout: Duration,
+        mut tracker: CallTracker,
     ) -> Self {
-        Self {
+        let mut answer = Self {
             backend,
-            pipe: Some(pipe),
+            open: None,
+            held: None,
             array: is_array.then(ArrayForm::default),
             timer: Box::pin(tokio::time::sleep(KEEP_ALIVE.min(idle_timeout))),
             last_data: Instant::now(),
             idle_timeout,
             between_events: true,
+        };
+        answer.held = answer.formed(out, pipe.is_err());
+        tracker.returned(answer.held.as_deref().unwrap_or_default());
+        match pipe {
+            Ok(pipe) => answer.open = Some((pipe, tracker)),
+            Err(outcome) => tracker.finish(outcome),
         }
+        answer
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(held) = self.held.take() {
+            return Poll::Ready(Some(held));
+        }
         loop {
-            if self.pipe.is_none() {
-                return Poll::Ready(None);
-            }
+            let Some((pipe, _)) = &mut self.open else { return Poll::Ready(None) };
             match Pin::new(&mut self.backend).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    let (Ok(data), Some(pipe)) = (frame.into_data(), &mut self.pipe) else { continue };
+                    let Ok(data) = frame.into_data() else { continue };
                     let mut out = Vec::new();
                     pipe.push(&data, &mut out);
                     self.last_data = Instant::now();
                     if let Some(bytes) = self.formed(out, false) {
+                        self.returned(&bytes);
                         return Poll::Ready(Some(bytes));
                     }
                 }
@@ -95,12 +111,21 @@ impl StreamedAnswer {
         }
     }
 
+    fn returned(&mut self, bytes: &[u8]) {
+        if let Some((_, tracker)) = &mut self.open {
+            tracker.returned(bytes);
+        }
+    }
+
     /// The end of the answer.
     fn end(&mut self) -> Option<Bytes> {
-        let pipe = self.pipe.take()?;
+        let (pipe, mut tracker) = self.open.take()?;
         let mut out = Vec::new();
-        pipe.finish(&mut out);
-        self.formed(out, true)
+        let outcome = pipe.finish(&mut out);
+        let last = self.formed(out, true);
+        tracker.returned(last.as_deref().unwrap_or_default());
+        tracker.finish(outcome);
+        last
     }
 
     /// The output in the form that the client wants; `None` if there is none.
@@ -114,6 +139,14 @@ impl StreamedAnswer {
         }
         self.between_events = out.ends_with(b"\n\n");
         Some(out.into())
+    }
+}
+
+impl Drop for StreamedAnswer {
+    fn drop(&mut self) {
+        if let Some((pipe, tracker)) = self.open.take() {
+            tracker.cancel(pipe.progress());
+        }
     }
 }
 

@@ -17,9 +17,12 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::wire::backends::{Backend, SharedBackend};
 use interlingua::wire::endpoints::{Api, Endpoint};
+use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
-use crate::config::{BackendSettings, ConfigError};
+use crate::breaker::Breaker;
+use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
+use crate::key_pool::{KeyPool, PickedKey};
 use crate::script::Script;
 
 /// The connections to servers.
@@ -53,8 +56,19 @@ pub(crate) struct ReadyBackend {
     speaks_any: bool,
     /// The capabilities; `None` for those of the vendor.
     pub(crate) capabilities: Option<SharedBackend>,
+    pub(crate) keys: KeyPool,
+    pub(crate) breaker: Breaker,
+    /// How often a call is sent again.
+    pub(crate) retries: u32,
+    /// The time until the backend must begin its answer.
+    pub(crate) timeout: Option<Duration>,
+    /// The limit on calls at the same time.
+    pub(crate) concurrent: Option<Arc<Semaphore>>,
     kind: BackendKind,
 }
+
+/// How often a call is sent again by default.
+const RETRIES: u32 = 2;
 
 #[derive(Debug)]
 enum BackendKind {
@@ -71,17 +85,28 @@ pub(crate) struct BackendResponse {
     pub(crate) body: BackendBody,
 }
 
+/// A request to a backend.
+#[derive(Clone, Debug)]
+pub(crate) struct BackendRequest<'r> {
+    pub(crate) dialect: &'static Dialect,
+    pub(crate) endpoint: &'static Endpoint,
+    pub(crate) model: &'r str,
+    pub(crate) body: Bytes,
+    pub(crate) key: Option<PickedKey<'r>>,
+    /// Headers of the client that a backend of its dialect understands.
+    pub(crate) own_headers: Option<&'r HeaderMap>,
+}
+
 /// A backend that could not be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(pub(crate) String);
 
 impl ReadyBackend {
-    /// A backend of the configuration. `variable` looks up the environment, and `read` a script by its path.
+    /// A backend of the configuration.
     pub(crate) fn new(
         name: &str,
         settings: &BackendSettings,
-        variable: &dyn Fn(&str) -> Option<String>,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        lookup: &dyn Lookup,
     ) -> Result<Self, ConfigError> {
         let of = || name.to_owned();
         let api = match (&settings.script, &settings.dialect) {
@@ -96,7 +121,8 @@ impl ReadyBackend {
             let script = if path.is_empty() {
                 Script::default()
             } else {
-                Script::parse(&read(path).map_err(failed)?).map_err(|error| failed(error.to_string()))?
+                Script::parse(&lookup.read(path).map_err(failed)?)
+                    .map_err(|error| failed(error.to_string()))?
             };
             BackendKind::Script(Arc::new(script))
         } else {
@@ -105,11 +131,30 @@ impl ReadyBackend {
             if !parsed.is_some_and(|url| url.authority().is_some() && url.scheme().is_some()) {
                 return Err(ConfigError::Url { backend: of(), url });
             }
-            BackendKind::Server { url, headers: headers(name, settings, api, variable)? }
+            BackendKind::Server { url, headers: headers(name, settings, api)? }
         };
+        let keys = match &kind {
+            BackendKind::Server { .. } => keys(name, settings, api, lookup)?,
+            BackendKind::Script(_) => KeyPool::new([]),
+        };
+        if settings.max_concurrent == Some(0) {
+            return Err(ConfigError::ZeroLimit(format!("backend `{name}`")));
+        }
         let capabilities = Backend::named(name, api.dialect).map(SharedBackend::from);
         let speaks_any = settings.script.is_some() && settings.dialect.is_none();
-        Ok(Self { name: of(), api, dialect, speaks_any, capabilities, kind })
+        Ok(Self {
+            name: of(),
+            api,
+            dialect,
+            speaks_any,
+            capabilities,
+            keys,
+            breaker: Breaker::default(),
+            retries: settings.retries.unwrap_or(RETRIES),
+            timeout: settings.timeout.map(Duration::from_secs),
+            concurrent: settings.max_concurrent.map(|most| Arc::new(Semaphore::new(most))),
+            kind,
+        })
     }
 
     /// The API in which the backend answers a client of this dialect.
@@ -130,11 +175,7 @@ impl ReadyBackend {
     pub(crate) async fn send(
         &self,
         client: &HttpClient,
-        dialect: &'static Dialect,
-        endpoint: &Endpoint,
-        model: &str,
-        body: Vec<u8>,
-        extra: &HeaderMap,
+        BackendRequest { dialect, endpoint, model, body, key, own_headers }: BackendRequest<'_>,
     ) -> Result<BackendResponse, Unreachable> {
         let (url, headers) = match &self.kind {
             BackendKind::Script(script) => {
@@ -158,12 +199,17 @@ impl ReadyBackend {
         };
         let uri: Uri =
             format!("{base}{path}").parse().map_err(|_| Unreachable("the URL is not valid".to_owned()))?;
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        let mut request = Request::new(Full::new(body));
         *request.method_mut() =
             endpoint.method.parse().map_err(|_| Unreachable("the method is not valid".to_owned()))?;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers.clone();
-        request.headers_mut().extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(own) = own_headers {
+            request.headers_mut().extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        if let Some(key) = key {
+            request.headers_mut().insert(key.header.clone(), key.value.clone());
+        }
         let response = client.request(request).await.map_err(|error| Unreachable(cause(&error)))?;
         let content_type = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         Ok(BackendResponse {
@@ -175,47 +221,53 @@ impl ReadyBackend {
     }
 }
 
-/// The headers of every request to a server.
-fn headers(
+/// The headers of every request to a server, without a key.
+fn headers(name: &str, settings: &BackendSettings, api: &Api) -> Result<HeaderMap, ConfigError> {
+    let mut headers = HeaderMap::new();
+    let own = settings.headers.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let known = api.headers.iter().copied();
+    for (key, value) in [("content-type", "application/json")].into_iter().chain(known).chain(own) {
+        let (key, value) = parsed(name, key, value)?;
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+fn parsed(backend: &str, key: &str, value: &str) -> Result<(HeaderName, HeaderValue), ConfigError> {
+    let wrong = || ConfigError::Header { backend: backend.to_owned(), header: key.to_owned() };
+    Ok((key.parse().map_err(|_| wrong())?, value.trim().parse().map_err(|_| wrong())?))
+}
+
+/// The keys of a server.
+fn keys(
     name: &str,
     settings: &BackendSettings,
     api: &Api,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<HeaderMap, ConfigError> {
-    let mut headers = HeaderMap::new();
-    let mut add = |key: &str, value: &str| {
-        let wrong = || ConfigError::Header { backend: name.to_owned(), header: key.to_owned() };
-        let header: HeaderName = key.parse().map_err(|_| wrong())?;
-        let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
-        value.set_sensitive(header != header::CONTENT_TYPE);
-        headers.insert(header, value);
-        Ok(())
-    };
-    add("content-type", "application/json")?;
-    for (key, value) in api.headers {
-        add(key, value)?;
+    lookup: &dyn Lookup,
+) -> Result<KeyPool, ConfigError> {
+    let owner = format!("backend `{name}`");
+    let (value, env, file) = (settings.key.clone(), settings.key_env.clone(), settings.key_file.clone());
+    let single = [value.is_some(), env.is_some(), file.is_some()].contains(&true);
+    let single = single.then_some(KeySource { env, file, value });
+    let mut keys = Vec::new();
+    for source in single.iter().chain(&settings.keys) {
+        keys.push(source.key(&owner, lookup)?);
     }
-    let from_variable = || match settings.key_variable(name) {
-        Some(known) => match variable(known) {
-            Some(key) => Ok(Some(key)),
-            // A local server needs no key, but a variable that the user names must be set.
-            None if settings.key_env.is_none() && settings.url.is_some() => Ok(None),
-            None => Err(ConfigError::NoKey { backend: name.to_owned(), variable: known.to_owned() }),
-        },
-        None => Ok(None),
-    };
-    let key = match &settings.key {
-        Some(key) => Some(key.clone()),
-        None => from_variable()?,
-    };
-    if let Some(key) = key {
-        let (header, value) = api.key_header(&key);
-        add(header, &value)?;
+    if keys.is_empty()
+        && let Some(variable) = BackendSettings::key_variable(name)
+    {
+        match lookup.variable(variable) {
+            Some(key) => keys.push(key),
+            // A server of one's own may need no key.
+            None if settings.url.is_some() => {}
+            None => return Err(ConfigError::NoKey { owner, variable: variable.to_owned() }),
+        }
     }
-    for (key, value) in &settings.headers {
-        add(key, value)?;
-    }
-    Ok(headers)
+    let header = |key: &String| {
+        let (header, value) = api.key_header(key);
+        parsed(name, header, &value)
+    };
+    Ok(KeyPool::new(keys.iter().map(header).collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The delay of `retry-after` or `retry-after-ms` in milliseconds.

@@ -1,22 +1,29 @@
-//! One model call: the request of a client to a backend, and the answer back.
+//! One model call: the request of a client to a backend, and the answer back. A backend that fails is tried again, then
+//! the next backend of the route.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use http_body_util::{BodyExt, Limited};
 use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::ledger::Reason;
 use interlingua::model::FailureClass;
-use interlingua::pipe::{AnswerWriter, CallFailure, Exchange, FailedResponse};
+use interlingua::pipe::{AnswerPipe, AnswerWriter, CallFailure, CallOutcome, Exchange, FailedResponse};
 use interlingua::tape::{Limits, TapeBuf};
+use tokio::time::timeout;
 
 use crate::answer_body::{AnswerBody, StreamedAnswer};
-use crate::backend::{BackendBody, HttpClient, ReadyBackend, Unreachable};
+use crate::backend::{BackendBody, BackendRequest, BackendResponse, HttpClient, ReadyBackend};
+use crate::clients::Client;
+use crate::finished::{Attempt, CallTracker};
+use crate::routes::{ReadyRoute, RouteTarget};
 
 /// The request of a client.
 #[derive(Debug)]
-pub(crate) struct ClientCall {
+pub(crate) struct ClientCall<'g> {
     pub(crate) dialect: &'static Dialect,
+    pub(crate) client: &'g Client,
     /// The requested model.
     pub(crate) model: String,
     /// Whether the answer is a stream, if the path says so.
@@ -28,12 +35,12 @@ pub(crate) struct ClientCall {
     pub(crate) own_headers: HeaderMap,
 }
 
-/// The place that a call is sent to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallTarget<'r> {
-    pub(crate) backend: &'r ReadyBackend,
-    /// The model to ask for; without it, the requested model.
-    pub(crate) send: Option<&'r str>,
+/// The parts of a gateway that a call needs.
+#[derive(Clone, Copy)]
+pub(crate) struct CallContext<'g> {
+    pub(crate) backends: &'g [ReadyBackend],
+    pub(crate) http: &'g HttpClient,
+    pub(crate) idle_timeout: Duration,
 }
 
 /// A call that the gateway itself refuses or fails.
@@ -49,14 +56,19 @@ impl FailedCall {
         Self { class, message: message.into(), retry_after: None }
     }
 
-    /// The failure as a response in the client's dialect.
-    pub(crate) fn response(&self, dialect: &'static Dialect) -> Response<AnswerBody> {
+    /// The failure in the client's dialect.
+    pub(crate) fn body(&self, dialect: &'static Dialect) -> Vec<u8> {
         let mut out = Vec::new();
         if let Ok(mut answer) = AnswerWriter::new((dialect, Role::Response), &Options::default()) {
             answer.fail(self.class, &self.message, self.retry_after, &mut out);
             answer.finish(&mut out);
         }
-        json_response(self.class.status(), out, self.retry_after)
+        out
+    }
+
+    /// The failure as a response in the client's dialect.
+    pub(crate) fn response(&self, dialect: &'static Dialect) -> Response<AnswerBody> {
+        json_response(self.class.status(), self.body(dialect), self.retry_after)
     }
 }
 
@@ -76,97 +88,411 @@ pub(crate) fn json_response(
     response
 }
 
-/// The header with the number of values that did not reach the other side.
+/// The header with the number of values of the request that did not reach the backend.
 const LOSSES: HeaderName = HeaderName::from_static("x-interlingua-losses");
 
 /// The header with the name of the backend.
-pub(crate) const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
+const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
+
+/// The header with the id of the call.
+const CALL: HeaderName = HeaderName::from_static("x-interlingua-call");
 
 /// The largest accepted whole answer in bytes.
 pub(crate) const MOST_ANSWER: usize = 256 << 20;
 
-impl ClientCall {
-    /// Sends the call to a backend and translates its answer.
+/// The time that a stream without content is held back, while another attempt is still possible.
+const HOLD: Duration = Duration::from_secs(10);
+
+/// The pause before the first repetition. Each repetition doubles it.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// An answer of a backend, translated for the client.
+enum Answered {
+    Whole(Box<WholeAnswer>),
+    Streamed(Box<HeldStream>),
+}
+
+/// A whole answer, or an error.
+struct WholeAnswer {
+    status: u16,
+    body: Vec<u8>,
+    retry_after: Option<u64>,
+    outcome: CallOutcome,
+}
+
+/// A stream up to its first content.
+struct HeldStream {
+    backend: BackendBody,
+    /// The pipe, or the outcome of an answer that has ended already.
+    pipe: Result<AnswerPipe, CallOutcome>,
+    /// The output so far.
+    out: Vec<u8>,
+}
+
+/// An attempt without an answer for the client.
+struct FailedAttempt {
+    class: FailureClass,
+    /// The HTTP status of the backend; 0 without an answer.
+    status: u16,
+    message: String,
+    repetition: Repetition,
+    /// The answer for the client if this attempt is the last.
+    answer: Answered,
+}
+
+/// Whether the same backend is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repetition {
+    No,
+    /// At once: the backend has another key.
+    AtOnce,
+    AfterPause,
+}
+
+impl ClientCall<'_> {
+    /// Sends the call to the backends of a route until one answers.
     pub(crate) async fn run(
         &self,
-        target: CallTarget<'_>,
-        http: &HttpClient,
-        idle_timeout: Duration,
+        route: &ReadyRoute,
+        context: CallContext<'_>,
+        mut tracker: CallTracker,
     ) -> Result<Response<AnswerBody>, FailedCall> {
-        let CallTarget { backend, send } = target;
+        let mut failed: Option<FailedAttempt> = None;
+        for (position, target) in route.targets.iter().enumerate() {
+            if failed.as_ref().is_some_and(|failed| !target.follows(failed.class)) {
+                continue;
+            }
+            let backend = &context.backends[target.backend];
+            let is_last_target = position + 1 == route.targets.len();
+            let mut pause = FIRST_PAUSE;
+            let mut repetitions = 0;
+            loop {
+                let is_last = is_last_target && repetitions >= backend.retries;
+                let attempt = self.attempt(route, target, context, is_last, &mut tracker).await;
+                let attempt = match attempt {
+                    Ok(answered) => {
+                        let attempt =
+                            Attempt { backend: backend.name.clone(), status: 200, failure: String::new() };
+                        tracker.call.attempts.push(attempt);
+                        return Ok(self.respond(answered, context.idle_timeout, tracker));
+                    }
+                    Err(attempt) => attempt,
+                };
+                tracker.call.attempts.push(Attempt {
+                    backend: backend.name.clone(),
+                    status: attempt.status,
+                    failure: attempt.message.clone(),
+                });
+                let repetition = attempt.repetition;
+                failed = Some(attempt);
+                if repetition == Repetition::No || repetitions >= backend.retries {
+                    break;
+                }
+                repetitions += 1;
+                if repetition == Repetition::AfterPause {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+            }
+        }
+        match failed {
+            Some(failed) => Ok(self.respond(failed.answer, context.idle_timeout, tracker)),
+            None => Err(FailedCall::new(FailureClass::NotFound, "the route has no backend")),
+        }
+    }
+
+    /// Sends the call to a backend once. The first attempt that answers is the last.
+    async fn attempt(
+        &self,
+        route: &ReadyRoute,
+        target: &RouteTarget,
+        context: CallContext<'_>,
+        is_last: bool,
+        tracker: &mut CallTracker,
+    ) -> Result<Answered, FailedAttempt> {
+        let backend = &context.backends[target.backend];
         let (api, dialect) = backend.api_for(self.dialect);
-        let model = send.unwrap_or(&self.model);
+        let model = target.send.as_deref().unwrap_or(&self.model);
+        tracker.call.backend.clone_from(&backend.name);
+        tracker.call.backend_dialect = dialect.name;
+        model.clone_into(&mut tracker.call.model_sent);
+
+        if let Err(pause) = backend.breaker.admit(Instant::now()) {
+            let message = format!("the backend `{}` is paused after failures", backend.name);
+            let retry_after = u64::try_from(pause.as_millis()).ok();
+            let failure = FailedCall { retry_after, ..FailedCall::new(FailureClass::Overloaded, message) };
+            return Err(self.own_failure(&failure, Repetition::No));
+        }
+        let key = backend.keys.pick().map_err(|left| {
+            let message = format!("the keys of the backend `{}` rest after rate limits", backend.name);
+            let failure =
+                FailedCall { retry_after: Some(left), ..FailedCall::new(FailureClass::RateLimit, message) };
+            self.own_failure(&failure, Repetition::No)
+        })?;
+        if let Some(permits) = &backend.concurrent {
+            let permit = std::sync::Arc::clone(permits).try_acquire_owned().map_err(|_| {
+                let message = format!("the backend `{}` has its limit of open calls", backend.name);
+                let failure = FailedCall {
+                    retry_after: Some(1000),
+                    ..FailedCall::new(FailureClass::Overloaded, message)
+                };
+                self.own_failure(&failure, Repetition::No)
+            })?;
+            tracker.permits.push(permit);
+        }
+
+        let (mut exchange, sent, role) = self
+            .translated(route, target, backend, tracker)
+            .map_err(|failure| self.own_failure(&failure, Repetition::No))?;
+        let endpoint = api.endpoint(Role::Request, role).ok_or_else(|| {
+            let message = format!("`{}` has no such endpoint", dialect.name);
+            self.own_failure(&FailedCall::new(FailureClass::InvalidRequest, message), Repetition::No)
+        })?;
+        tracker.sent(&sent);
+        let own_headers = (dialect.name == self.dialect.name).then_some(&self.own_headers);
+        let request = BackendRequest { dialect, endpoint, model, body: sent, key, own_headers };
+        let limit = backend.timeout.unwrap_or(context.idle_timeout);
+        let reply = match timeout(limit, backend.send(context.http, request)).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(unreachable)) => {
+                backend.breaker.failed(Instant::now());
+                let message = format!("the backend `{}` cannot be reached: {}", backend.name, unreachable.0);
+                let failure = FailedCall::new(FailureClass::Overloaded, message);
+                return Err(self.own_failure(&failure, Repetition::AfterPause));
+            }
+            Err(_) => {
+                backend.breaker.failed(Instant::now());
+                let message =
+                    format!("the backend `{}` did not answer within {} s", backend.name, limit.as_secs());
+                return Err(
+                    self.own_failure(&FailedCall::new(FailureClass::Timeout, message), Repetition::No)
+                );
+            }
+        };
+        let status = reply.status;
+        let answered = self.answered(&mut exchange, reply, role, is_last, context.idle_timeout).await;
+        let answered = answered.map_err(|failure| self.own_failure(&failure, Repetition::AfterPause));
+        let failure = match &answered {
+            Ok(Answered::Whole(answer)) => answer.outcome.failure.as_ref(),
+            Ok(Answered::Streamed(held)) => {
+                held.pipe.as_ref().err().and_then(|outcome| outcome.failure.as_ref())
+            }
+            Err(_) => {
+                backend.breaker.failed(Instant::now());
+                return answered;
+            }
+        };
+        let Some(failure) = failure else {
+            backend.breaker.succeeded();
+            return answered;
+        };
+        let (class, message) = (failure.class, failure.message.clone());
+        let other_key = key.is_some_and(|key| backend.keys.failed(key, class, failure.retry_after));
+        if is_fault_of_backend(class) {
+            backend.breaker.failed(Instant::now());
+        } else {
+            backend.breaker.succeeded();
+        }
+        let repetition = match class {
+            _ if other_key => Repetition::AtOnce,
+            // The client decides whether to wait for a rate limit: its SDK has the delay.
+            FailureClass::RateLimit => Repetition::No,
+            _ if class.is_retryable() => Repetition::AfterPause,
+            _ => Repetition::No,
+        };
+        let answer = answered?;
+        Err(FailedAttempt { class, status, message, repetition, answer })
+    }
+
+    /// The request for a backend, with the exchange that translates its answer and the role of the answer.
+    fn translated(
+        &self,
+        route: &ReadyRoute,
+        target: &RouteTarget,
+        backend: &ReadyBackend,
+        tracker: &mut CallTracker,
+    ) -> Result<(Exchange, Bytes, Role), FailedCall> {
+        let (_, dialect) = backend.api_for(self.dialect);
+        let model = target.send.as_deref().unwrap_or(&self.model);
         let is_same = dialect.name == self.dialect.name;
-        let mut options = Options::default().with_stream(self.stream);
+        let mut options = Options::default().with_stream(self.stream).with_max_tokens(route.max_tokens);
         if !is_same {
             options = options.with_backend(backend.capabilities.clone());
-            if send.is_some() || !has_model(self.dialect) {
+            if target.send.is_some() || !has_model(self.dialect) {
                 options = options.with_model(model.to_owned());
             }
         }
         // Between equal dialects the bytes stay, except for the model's name.
-        let renamed = if is_same && send.is_some() { with_model(&self.body, model) } else { None };
-        let body = renamed.as_deref().unwrap_or(&self.body);
+        let renamed = if is_same && target.send.is_some() { with_model(&self.body, model) } else { None };
+        let body = renamed.map_or_else(|| self.body.clone(), Bytes::from);
         let mut exchange = Exchange::new(self.dialect, dialect, &options);
         let mut sent = Vec::new();
         let summary = exchange
-            .request(body, &mut sent)
+            .request(&body, &mut sent)
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
-        if let Some(problem) = summary.report.problems.first().filter(|_| summary.report.read == 0) {
+        let report = summary.report;
+        if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
             let message = format!("the request is not JSON: {}", problem.detail);
             return Err(FailedCall::new(FailureClass::InvalidRequest, message));
         }
-        let lost = summary.report.lost;
-        let role = summary.answer_role();
-        let endpoint = api.endpoint(Role::Request, role).ok_or_else(|| {
-            FailedCall::new(FailureClass::InvalidRequest, format!("`{}` has no such endpoint", dialect.name))
-        })?;
-        let no_headers = HeaderMap::new();
-        let extra = if is_same { &self.own_headers } else { &no_headers };
-        let reply = backend.send(http, dialect, endpoint, model, sent, extra).await.map_err(
-            |Unreachable(cause)| {
-                let message = format!("the backend `{}` cannot be reached: {cause}", backend.name);
-                FailedCall::new(FailureClass::Overloaded, message)
-            },
-        )?;
-        let failed = FailedResponse::new(reply.status, reply.retry_after);
-        let mut response = if reply.status >= 400 {
-            let bytes = whole(reply.body).await?;
-            failed_answer(&mut exchange, failed, &bytes)?
-        } else if role == Role::Stream && reply.is_stream {
-            let pipe = exchange
-                .answer(Role::Stream)
-                .map_err(|error| FailedCall::new(FailureClass::Server, error.to_string()))?;
-            let answer = StreamedAnswer::new(reply.body, pipe, self.is_array, idle_timeout);
-            let mut response = Response::new(AnswerBody::Streamed(Box::new(answer)));
-            let content_type = if self.is_array { "application/json" } else { "text/event-stream" };
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            response
-        } else {
-            let bytes = whole(reply.body).await?;
-            whole_answer(&mut exchange, &bytes)?
-        };
-        response.headers_mut().insert(LOSSES, lost.into());
-        if let Ok(name) = HeaderValue::from_str(&backend.name) {
-            response.headers_mut().insert(BACKEND, name);
+        if let Some(row) = route.losses.as_ref().and_then(|policy| policy.failures(&report).first().copied())
+        {
+            let message = format!(
+                "`{}` would be lost in `{}` ({}), and the route refuses this loss",
+                row.path,
+                dialect.name,
+                row.reason.map_or("no reason is known", Reason::phrase)
+            );
+            return Err(FailedCall::new(FailureClass::InvalidRequest, message));
         }
-        Ok(response)
+        let expected = tracker.expected_cost(model, summary.max_tokens.or(route.max_tokens));
+        // A call that is sent again needs no further share of the budget.
+        if tracker.reservation.is_none() {
+            tracker.reservation = self.client.reserve(model, expected)?;
+        }
+        tracker.call.losses = report.lost;
+        let role = if summary.stream { Role::Stream } else { Role::Response };
+        tracker.call.reports = vec![report];
+        Ok((exchange, Bytes::from(sent), role))
+    }
+
+    /// Translates an answer. Unless the attempt is the last, a stream is held back until its first content.
+    async fn answered(
+        &self,
+        exchange: &mut Exchange,
+        reply: BackendResponse,
+        role: Role,
+        is_last: bool,
+        idle_timeout: Duration,
+    ) -> Result<Answered, FailedCall> {
+        let failed = FailedResponse::new(reply.status, reply.retry_after);
+        if reply.status >= 400 {
+            return failed_answer(exchange, failed, &whole(reply.body, idle_timeout).await?);
+        }
+        if role != Role::Stream || !reply.is_stream {
+            return whole_answer(exchange, &whole(reply.body, idle_timeout).await?);
+        }
+        let broken =
+            |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
+        let pipe = exchange.answer(Role::Stream).map_err(broken)?;
+        let held = HeldStream { backend: reply.body, pipe: Ok(pipe), out: Vec::new() };
+        if is_last {
+            return Ok(Answered::Streamed(Box::new(held)));
+        }
+        let held = held.until_content(HOLD.min(idle_timeout)).await;
+        // The status of an error before the content is that of the error: the client has seen nothing yet.
+        let progress = match &held.pipe {
+            Ok(pipe) => pipe.progress(),
+            Err(outcome) => outcome.clone(),
+        };
+        let Some(failure) = progress.failure.filter(|_| !progress.has_content) else {
+            return Ok(Answered::Streamed(Box::new(held)));
+        };
+        let CallFailure { class, status, retry_after, message, .. } = &failure;
+        let call = FailedCall { retry_after: *retry_after, ..FailedCall::new(*class, message) };
+        let mut outcome = match held.pipe {
+            Ok(pipe) => pipe.finish(&mut Vec::new()),
+            Err(outcome) => outcome,
+        };
+        let (status, retry_after, body) = (*status, *retry_after, call.body(self.dialect));
+        outcome.failure = Some(failure);
+        Ok(Answered::Whole(Box::new(WholeAnswer { status, body, retry_after, outcome })))
+    }
+
+    /// A failure of the gateway as an attempt.
+    fn own_failure(&self, failure: &FailedCall, repetition: Repetition) -> FailedAttempt {
+        let FailedCall { class, message, retry_after } = failure;
+        let (class, message, retry_after) = (*class, message.clone(), *retry_after);
+        let body = failure.body(self.dialect);
+        let outcome = CallOutcome::failed(CallFailure::of(class, &message, retry_after));
+        let answer = WholeAnswer { status: class.status(), body, retry_after, outcome };
+        FailedAttempt { class, status: 0, message, repetition, answer: Answered::Whole(Box::new(answer)) }
+    }
+
+    /// The response to the client.
+    fn respond(
+        &self,
+        answered: Answered,
+        idle_timeout: Duration,
+        mut tracker: CallTracker,
+    ) -> Response<AnswerBody> {
+        let (losses, backend) = (tracker.call.losses, HeaderValue::from_str(&tracker.call.backend));
+        let id = HeaderValue::from_str(&tracker.call.id);
+        let mut response = match answered {
+            Answered::Whole(answer) => {
+                let WholeAnswer { status, body, retry_after, outcome } = *answer;
+                tracker.call.status = status;
+                tracker.returned(&body);
+                tracker.finish(outcome);
+                json_response(status, body, retry_after)
+            }
+            Answered::Streamed(held) => {
+                let HeldStream { backend, pipe, out } = *held;
+                tracker.call.status = 200;
+                let answer = StreamedAnswer::new(backend, pipe, out, self.is_array, idle_timeout, tracker);
+                let mut response = Response::new(AnswerBody::Streamed(Box::new(answer)));
+                let content_type = if self.is_array { "application/json" } else { "text/event-stream" };
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+                response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+                response
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(LOSSES, losses.into());
+        headers.extend(backend.map(|name| (BACKEND, name)));
+        headers.extend(id.map(|id| (CALL, id)));
+        response
     }
 }
 
+impl HeldStream {
+    /// Reads until the first content, the end, or the end of the given time.
+    async fn until_content(mut self, limit: Duration) -> Self {
+        let deadline = tokio::time::Instant::now() + limit;
+        while let Ok(mut pipe) = self.pipe {
+            match tokio::time::timeout_at(deadline, self.backend.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        pipe.push(&data, &mut self.out);
+                    }
+                    let has_begun = pipe.has_begun();
+                    self.pipe = Ok(pipe);
+                    if has_begun {
+                        break;
+                    }
+                }
+                Ok(Some(Err(_)) | None) => self.pipe = Err(pipe.finish(&mut self.out)),
+                Err(_) => {
+                    self.pipe = Ok(pipe);
+                    break;
+                }
+            }
+        }
+        self
+    }
+}
+
+/// Whether a failure counts against the backend, and not against the request or the key.
+const fn is_fault_of_backend(class: FailureClass) -> bool {
+    matches!(
+        class,
+        FailureClass::Server | FailureClass::Overloaded | FailureClass::Timeout | FailureClass::Incomplete
+    )
+}
+
 /// A whole answer.
-fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Response<AnswerBody>, FailedCall> {
+fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, FailedCall> {
     let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
     let mut out = Vec::new();
     let outcome = exchange.answer(Role::Response).map_err(broken)?.finish_with(bytes, &mut out);
-    match &outcome.failure {
-        Some(CallFailure { status, retry_after, .. }) if !out.is_empty() => {
-            Ok(json_response(*status, out, *retry_after))
-        }
-        None if outcome.report.read > 0 && !out.is_empty() => Ok(json_response(200, out, None)),
-        _ => failed_answer(exchange, FailedResponse::new(502, None), bytes),
+    let (status, retry_after) = match &outcome.failure {
+        Some(failure) => (failure.status, failure.retry_after),
+        None => (200, None),
+    };
+    if out.is_empty() || (outcome.failure.is_none() && outcome.report.read == 0) {
+        return failed_answer(exchange, FailedResponse::new(502, None), bytes);
     }
+    Ok(Answered::Whole(Box::new(WholeAnswer { status, body: out, retry_after, outcome })))
 }
 
 /// An error of the backend.
@@ -174,21 +500,27 @@ fn failed_answer(
     exchange: &mut Exchange,
     failed: FailedResponse,
     bytes: &[u8],
-) -> Result<Response<AnswerBody>, FailedCall> {
-    let mut out = Vec::new();
+) -> Result<Answered, FailedCall> {
     let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-    let outcome = exchange.failed(failed, bytes, &mut out).map_err(broken)?;
-    let status = outcome.failure.as_ref().map_or(failed.status, |failure| failure.status);
-    let retry_after = outcome.failure.and_then(|failure| failure.retry_after).or(failed.retry_after);
-    Ok(json_response(status, out, retry_after))
+    let mut body = Vec::new();
+    let outcome = exchange.failed(failed, bytes, &mut body).map_err(broken)?;
+    let failure = outcome.failure.as_ref();
+    let status = failure.map_or(failed.status, |failure| failure.status);
+    let retry_after = failure.and_then(|failure| failure.retry_after).or(failed.retry_after);
+    Ok(Answered::Whole(Box::new(WholeAnswer { status, body, retry_after, outcome })))
 }
 
-/// A whole body.
-pub(crate) async fn whole(body: BackendBody) -> Result<Bytes, FailedCall> {
-    let collected = Limited::new(body, MOST_ANSWER).collect().await;
-    collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
-        FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {error}"))
-    })
+/// A whole body, with no silence longer than the timeout.
+pub(crate) async fn whole(body: BackendBody, idle_timeout: Duration) -> Result<Bytes, FailedCall> {
+    let broke_off = |cause: &dyn std::fmt::Display| {
+        FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {cause}"))
+    };
+    match timeout(idle_timeout, Limited::new(body, MOST_ANSWER).collect()).await {
+        Ok(collected) => {
+            collected.map(http_body_util::Collected::to_bytes).map_err(|error| broke_off(&error))
+        }
+        Err(_) => Err(broke_off(&"it was not complete in time")),
+    }
 }
 
 /// Whether requests of a dialect hold the model in their body.

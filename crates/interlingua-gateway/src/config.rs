@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 
+use interlingua::model::FailureClass;
 use interlingua::wire::backends::{Backend, is_match};
 use interlingua::wire::endpoints::Api;
 use serde::Deserialize;
+
+use crate::clients::BudgetPeriod;
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,10 +18,14 @@ use serde::Deserialize;
 pub struct Config {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// The token that clients must send as their API key. Required to listen beyond loopback.
+    /// The token that clients must send as their API key. Required to listen beyond loopback, unless there are clients.
     pub token: Option<String>,
+    /// The environment variable with the token.
+    pub token_env: Option<String>,
     /// The largest accepted request body in bytes.
     pub max_body: usize,
+    /// The most calls at the same time.
+    pub max_concurrent: usize,
     /// The seconds of silence after which a backend's answer counts as cut off.
     pub idle_timeout: u64,
     /// The backends by name.
@@ -27,6 +34,9 @@ pub struct Config {
     /// The routes. The first route whose pattern matches the requested model applies.
     #[serde(rename = "route")]
     pub routes: Vec<RouteSettings>,
+    /// The clients with keys of their own.
+    #[serde(rename = "client")]
+    pub clients: Vec<ClientSettings>,
 }
 
 /// A backend of the configuration.
@@ -40,12 +50,41 @@ pub struct BackendSettings {
     pub url: Option<String>,
     /// The environment variable with the key.
     pub key_env: Option<String>,
+    /// The file with the key.
+    pub key_file: Option<String>,
     /// The key itself.
     pub key: Option<String>,
+    /// Further keys. Calls take turns with all keys, and a key that the server refuses rests for a while.
+    pub keys: Vec<KeySource>,
     /// Further request headers.
     pub headers: BTreeMap<String, String>,
     /// The path of a script; the backend then is the scripted model instead of a server. Empty for the built-in script.
     pub script: Option<String>,
+    /// How often a call is sent again after a failure of the server; 2 by default.
+    pub retries: Option<u32>,
+    /// The seconds until the server must begin its answer; by default the idle timeout of the gateway.
+    pub timeout: Option<u64>,
+    /// The most calls at the same time.
+    pub max_concurrent: Option<usize>,
+}
+
+/// The place of a key: one of the three.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[non_exhaustive]
+pub struct KeySource {
+    /// An environment variable.
+    pub env: Option<String>,
+    /// A file.
+    pub file: Option<String>,
+    /// The key itself.
+    pub value: Option<String>,
+}
+
+impl fmt::Debug for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeySource").field("env", &self.env).field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 /// A route of the configuration.
@@ -60,12 +99,63 @@ pub struct RouteSettings {
     /// The model to ask the backend for; without it, the requested model.
     #[serde(default)]
     pub send: Option<String>,
+    /// The rules for losses, as in `convert --policy`: a request with a loss that fails the policy is refused.
+    #[serde(default)]
+    pub losses: Option<String>,
+    /// The highest limit on output tokens.
+    #[serde(default)]
+    pub max_tokens: Option<u64>,
+    /// The backends to try when the backend fails.
+    #[serde(rename = "fallback", default)]
+    pub fallbacks: Vec<FallbackSettings>,
+}
+
+/// A backend to try when the one before fails.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct FallbackSettings {
+    /// The name of the backend.
+    pub backend: String,
+    /// The model to ask the backend for; without it, the requested model.
+    #[serde(default)]
+    pub send: Option<String>,
+    /// The classes of failures that lead here, such as `rate_limit`; without any, those after which a call may be sent
+    /// again.
+    #[serde(default)]
+    pub on: Vec<String>,
+}
+
+/// A client with a key of its own.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct ClientSettings {
+    /// The name, for budgets and metrics.
+    pub name: String,
+    /// The key that the client sends.
+    pub key: KeySource,
+    /// The models that the client may ask for; all without any. `*` matches any text.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// The budget in dollars.
+    #[serde(default)]
+    pub budget: Option<f64>,
+    /// The span of time for which the budget holds; a day by default.
+    #[serde(default)]
+    pub budget_per: BudgetPeriod,
+    /// The most requests in a minute.
+    #[serde(default)]
+    pub requests_per_minute: Option<u32>,
+    /// The most calls at the same time.
+    #[serde(default)]
+    pub max_concurrent: Option<usize>,
 }
 
 impl RouteSettings {
     /// A route from a pattern of models to a backend.
     pub fn new(model: impl Into<String>, backend: impl Into<String>, send: Option<String>) -> Self {
-        Self { model: model.into(), backend: backend.into(), send }
+        Self { model: model.into(), backend: backend.into(), send, ..Self::default() }
     }
 }
 
@@ -74,10 +164,53 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             token: None,
+            token_env: None,
             max_body: 64 << 20,
+            max_concurrent: 10_000,
             idle_timeout: 300,
             backends: BTreeMap::new(),
             routes: Vec::new(),
+            clients: Vec::new(),
+        }
+    }
+}
+
+/// The values outside a configuration: environment variables, and the files that the configuration names.
+pub trait Lookup: Send + Sync {
+    /// The value of an environment variable; `None` if it is not set or empty.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The text of a file, or a message for people.
+    fn read(&self, path: &str) -> Result<String, String>;
+}
+
+/// The environment and the files of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{path}`: {error}"))
+    }
+}
+
+impl KeySource {
+    /// The key; `owner` names the backend or the client in errors.
+    pub(crate) fn key(&self, owner: &str, lookup: &dyn Lookup) -> Result<String, ConfigError> {
+        let owner = || owner.to_owned();
+        match (&self.value, &self.env, &self.file) {
+            (Some(value), None, None) => Ok(value.trim().to_owned()),
+            (None, Some(variable), None) => lookup
+                .variable(variable)
+                .ok_or_else(|| ConfigError::NoKey { owner: owner(), variable: variable.clone() }),
+            (None, None, Some(path)) => lookup
+                .read(path)
+                .map(|text| text.trim().to_owned())
+                .map_err(|error| ConfigError::KeyFile { owner: owner(), error }),
+            _ => Err(ConfigError::KeySource(owner())),
         }
     }
 }
@@ -113,11 +246,40 @@ pub enum ConfigError {
     },
     /// The environment variable with a key is not set.
     NoKey {
-        /// The name of the backend.
-        backend: String,
+        /// The backend or the client.
+        owner: String,
         /// The name of the variable.
         variable: String,
     },
+    /// The file with a key cannot be read.
+    KeyFile {
+        /// The backend or the client.
+        owner: String,
+        /// The error.
+        error: String,
+    },
+    /// A key without exactly one place.
+    KeySource(String),
+    /// A key that another client has, too.
+    SameKey(String),
+    /// A route with an error in its rules for losses.
+    Losses {
+        /// The pattern of the route.
+        model: String,
+        /// The error.
+        error: String,
+    },
+    /// A fallback with an unknown class of failures.
+    FailureClass {
+        /// The pattern of the route.
+        model: String,
+        /// The word.
+        word: String,
+    },
+    /// A budget that is no amount of dollars.
+    Budget(String),
+    /// A limit of zero, which would refuse every call.
+    ZeroLimit(String),
     /// A route names a backend that does not exist.
     NoBackend {
         /// The pattern of the route.
@@ -150,9 +312,27 @@ impl fmt::Display for ConfigError {
             ConfigError::Header { backend, header } => {
                 write!(f, "backend `{backend}`: HTTP does not allow the header `{header}`")
             }
-            ConfigError::NoKey { backend, variable } => {
-                write!(f, "backend `{backend}`: the environment variable `{variable}` is not set")
+            ConfigError::NoKey { owner, variable } => {
+                write!(f, "{owner}: the environment variable `{variable}` is not set")
             }
+            ConfigError::KeyFile { owner, error } => write!(f, "{owner}: {error}"),
+            ConfigError::KeySource(owner) => {
+                write!(f, "{owner}: a key has one of `env`, `file` and `value`")
+            }
+            ConfigError::SameKey(client) => write!(f, "client `{client}` has the key of another client"),
+            ConfigError::Losses { model, error } => {
+                write!(f, "the route for `{model}`: `losses`: {error}")
+            }
+            ConfigError::FailureClass { model, word } => {
+                let known: Vec<&str> = FailureClass::WORDS.0.iter().map(|(_, word)| *word).collect();
+                let known = known.join(", ");
+                write!(
+                    f,
+                    "the route for `{model}`: `{word}` is no class of failures; the classes are {known}"
+                )
+            }
+            ConfigError::Budget(client) => write!(f, "client `{client}`: the budget is no amount of dollars"),
+            ConfigError::ZeroLimit(owner) => write!(f, "{owner}: a limit of 0 would refuse every call"),
             ConfigError::NoBackend { model, backend } => {
                 write!(f, "the route for `{model}` names the backend `{backend}`, which does not exist")
             }
@@ -175,6 +355,15 @@ impl Config {
     /// The first route for a model.
     pub fn route(&self, model: &str) -> Option<&RouteSettings> {
         self.routes.iter().find(|route| is_match(&route.model, model))
+    }
+
+    /// The routes before the one that applies to a model, and that route: the reasons of a decision.
+    pub fn explain(&self, model: &str) -> (&[RouteSettings], Option<&RouteSettings>) {
+        let position = self.routes.iter().position(|route| is_match(&route.model, model));
+        match position {
+            Some(position) => (&self.routes[..position], self.routes.get(position)),
+            None => (&self.routes, None),
+        }
     }
 }
 
@@ -216,9 +405,8 @@ impl BackendSettings {
         self.url.as_deref().unwrap_or(usual).trim_end_matches('/').to_owned()
     }
 
-    /// The variable with the key: as configured, or the usual one of the backend.
-    pub(crate) fn key_variable<'s>(&'s self, name: &str) -> Option<&'s str> {
-        let usual = || KEY_VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable);
-        self.key_env.as_deref().or_else(usual)
+    /// The usual environment variable with the key of a backend.
+    pub(crate) fn key_variable(name: &str) -> Option<&'static str> {
+        KEY_VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable)
     }
 }

@@ -12,14 +12,25 @@
 
 mod answer_body;
 mod backend;
+mod breaker;
 mod call;
+mod clients;
 mod config;
+mod finished;
+mod key_pool;
+mod metrics;
 mod model_list;
+mod routes;
 mod script;
 mod server;
 mod service;
 mod token_count;
 
-pub use config::{BackendSettings, Config, ConfigError, RouteSettings};
+pub use clients::BudgetPeriod;
+pub use config::{
+    BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
+    SystemLookup,
+};
+pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use script::{Script, ScriptError};
-pub use server::{Server, StartError};
+pub use server::{Server, ServerHandle, StartError};

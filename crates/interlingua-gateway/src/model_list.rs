@@ -7,12 +7,14 @@ use interlingua::json::Str;
 use interlingua::pipe::Pipe;
 use interlingua_models::Registry;
 
+use crate::clients::Client;
 use crate::config::Config;
 
-/// The list in a dialect.
-pub(crate) fn body(config: &Config, dialect: &'static Dialect) -> Vec<u8> {
+/// The list of the models that a client may ask for, in a dialect.
+pub(crate) fn body(config: &Config, client: &Client, dialect: &'static Dialect) -> Vec<u8> {
+    let may_ask = |name: &&String| client.may_ask_for(name);
     let mut list = String::from(r#"{"object":"list","data":["#);
-    for (at, name) in names(config).iter().enumerate() {
+    for (at, name) in names(config).iter().filter(may_ask).enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let name = Str::plain(name);
         list += comma;

@@ -12,9 +12,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 
-use crate::backend::{ReadyBackend, http_client};
-use crate::config::{Config, ConfigError};
-use crate::service::Gateway;
+use crate::config::{Config, ConfigError, Lookup};
+use crate::finished::Recorder;
+use crate::service::{Gateway, GatewayState};
 
 /// The time in which a client must send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,6 +32,23 @@ pub struct Server {
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Changes a running server.
+#[derive(Clone)]
+pub struct ServerHandle(Arc<Gateway>);
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerHandle").finish_non_exhaustive()
+    }
+}
+
+impl ServerHandle {
+    /// Replaces the configuration for new calls; open calls end with the one that they began with. The address stays.
+    pub fn reload(&self, config: Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
+        self.0.reload(config, lookup)
     }
 }
 
@@ -64,27 +81,27 @@ impl From<ConfigError> for StartError {
 
 impl Server {
     /// Checks a configuration: each backend can be built, each route has a backend.
-    ///
-    /// `variable` looks up the environment, and `read` reads a script by its path.
-    pub fn check(
-        config: &Config,
-        variable: &dyn Fn(&str) -> Option<String>,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<(), ConfigError> {
-        ready(config, variable, read).map(|_| ())
+    pub fn check(config: &Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
+        GatewayState::new(config.clone(), lookup, None).map(|_| ())
     }
 
     /// Listens on the address of the configuration.
     pub async fn start(
         config: Config,
-        variable: &dyn Fn(&str) -> Option<String>,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        lookup: &dyn Lookup,
+        recorder: Option<Arc<dyn Recorder>>,
     ) -> Result<Self, StartError> {
-        let backends = ready(&config, variable, read)?;
-        let failed = |error| StartError::Listen(config.listen, error);
-        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let address = config.listen;
+        let state = GatewayState::new(config, lookup, None)?;
+        let failed = |error| StartError::Listen(address, error);
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, gateway: Arc::new(Gateway { config, backends, http: http_client() }) })
+        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, recorder)) })
+    }
+
+    /// A handle that replaces the configuration of the running server.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle(Arc::clone(&self.gateway))
     }
 
     /// The address, with the port that the system chose if the configuration has port 0.
@@ -125,26 +142,4 @@ impl Server {
         drop(listener);
         let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
     }
-}
-
-/// The backends of a configuration.
-fn ready(
-    config: &Config,
-    variable: &dyn Fn(&str) -> Option<String>,
-    read: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Vec<ReadyBackend>, ConfigError> {
-    if !config.listen.ip().is_loopback() && config.token.is_none() {
-        return Err(ConfigError::NoToken(config.listen));
-    }
-    let named = config.backends.iter();
-    let backends: Vec<ReadyBackend> = named
-        .map(|(name, settings)| ReadyBackend::new(name, settings, variable, read))
-        .collect::<Result<_, _>>()?;
-    for route in &config.routes {
-        if !config.backends.contains_key(&route.backend) {
-            let (model, backend) = (route.model.clone(), route.backend.clone());
-            return Err(ConfigError::NoBackend { model, backend });
-        }
-    }
-    Ok(backends)
 }

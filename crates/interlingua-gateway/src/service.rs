@@ -1,5 +1,6 @@
 //! From an HTTP request to the call of a client: path, credentials, body, route.
 
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,17 +11,105 @@ use interlingua::dialects::{Dialect, Role};
 use interlingua::model::FailureClass;
 use interlingua::wire::endpoints::{Api, Endpoint, KeyHeader};
 
+use interlingua_models::prices::cost_of_text;
+use tokio::sync::Semaphore;
+
 use crate::answer_body::AnswerBody;
-use crate::backend::{HttpClient, ReadyBackend};
-use crate::call::{CallTarget, ClientCall, FailedCall, json_response, model_of};
-use crate::config::Config;
+use crate::backend::{HttpClient, ReadyBackend, http_client};
+use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
+use crate::clients::{Client, ClientLedger, Secret};
+use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
+use crate::finished::{CallLog, CallTracker, Recorder};
 use crate::model_list;
+use crate::routes::{self, ReadyRoute};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
-    pub(crate) config: Config,
-    pub(crate) backends: Vec<ReadyBackend>,
-    pub(crate) http: HttpClient,
+    state: RwLock<Arc<GatewayState>>,
+    pub(crate) log: Arc<CallLog>,
+    http: HttpClient,
+}
+
+/// The parts of a gateway that a new configuration replaces. Open calls keep the state that they began with.
+#[derive(Debug)]
+pub(crate) struct GatewayState {
+    config: Config,
+    backends: Vec<ReadyBackend>,
+    routes: Vec<ReadyRoute>,
+    /// The clients with keys. Without any, everyone is the same client.
+    clients: Vec<Client>,
+    /// Whether a client must have a key.
+    is_closed: bool,
+    permits: Arc<Semaphore>,
+}
+
+impl GatewayState {
+    /// The state for a configuration. Clients keep their spending and their rates from the state before.
+    pub(crate) fn new(
+        config: Config,
+        lookup: &dyn Lookup,
+        before: Option<&Self>,
+    ) -> Result<Self, ConfigError> {
+        let backends: Vec<ReadyBackend> = config
+            .backends
+            .iter()
+            .map(|(name, settings)| ReadyBackend::new(name, settings, lookup))
+            .collect::<Result<_, _>>()?;
+        let routes = routes::routes(&config, &backends)?;
+        let ledger = |name: &str| {
+            let known = before.and_then(|before| before.clients.iter().find(|client| client.name == name));
+            known.map(|client| Arc::clone(&client.ledger)).unwrap_or_default()
+        };
+        let mut clients = Vec::new();
+        for settings in &config.clients {
+            let client = ready_client(settings, lookup, ledger(&settings.name))?;
+            let same = |known: &Client| known.name == client.name || known.has_key_of(&client);
+            if clients.iter().any(same) {
+                return Err(ConfigError::SameKey(client.name));
+            }
+            clients.push(client);
+        }
+        let source = KeySource { value: config.token.clone(), env: config.token_env.clone(), file: None };
+        let has_token = source.value.is_some() || source.env.is_some();
+        let token = if has_token { Some(Secret::new(source.key("`token`", lookup)?)) } else { None };
+        let is_closed = token.is_some() || !clients.is_empty();
+        if !config.listen.ip().is_loopback() && !is_closed {
+            return Err(ConfigError::NoToken(config.listen));
+        }
+        if token.is_some() || clients.is_empty() {
+            clients.push(Client::anyone(token, ledger("default")));
+        }
+        if config.max_concurrent == 0 {
+            return Err(ConfigError::ZeroLimit("`max-concurrent`".to_owned()));
+        }
+        let permits = Arc::new(Semaphore::new(config.max_concurrent));
+        Ok(Self { config, backends, routes, clients, is_closed, permits })
+    }
+}
+
+/// A client of the configuration.
+fn ready_client(
+    settings: &ClientSettings,
+    lookup: &dyn Lookup,
+    ledger: Arc<ClientLedger>,
+) -> Result<Client, ConfigError> {
+    let owner = format!("client `{}`", settings.name);
+    let key = settings.key.key(&owner, lookup)?;
+    if settings.max_concurrent == Some(0) || settings.requests_per_minute == Some(0) {
+        return Err(ConfigError::ZeroLimit(owner));
+    }
+    let wrong = || ConfigError::Budget(settings.name.clone());
+    let budget =
+        settings.budget.map(|dollars| cost_of_text(&dollars.to_string()).ok_or_else(wrong)).transpose()?;
+    Ok(Client {
+        name: settings.name.clone(),
+        key: Some(Secret::new(key)),
+        models: settings.models.clone(),
+        budget: budget.map(|budget| (budget, settings.budget_per)),
+        requests_per_minute: settings.requests_per_minute,
+        concurrent: settings.max_concurrent.map(|most| (most, Arc::new(Semaphore::new(most)))),
+        ledger,
+    })
 }
 
 /// Prefixes of paths that name the client's dialect.
@@ -37,71 +126,131 @@ const OWN_HEADERS: [&str; 5] =
     ["anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"];
 
 impl Gateway {
+    pub(crate) fn new(state: GatewayState, recorder: Option<Arc<dyn Recorder>>) -> Self {
+        Self {
+            state: RwLock::new(Arc::new(state)),
+            log: Arc::new(CallLog::new(recorder)),
+            http: http_client(),
+        }
+    }
+
+    /// The state for a new call.
+    pub(crate) fn state(&self) -> Arc<GatewayState> {
+        // No holder of the lock panics.
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the configuration for new calls. The address stays.
+    pub(crate) fn reload(&self, mut config: Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
+        let before = self.state();
+        config.listen = before.config.listen;
+        let state = GatewayState::new(config, lookup, Some(&before))?;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        Ok(())
+    }
+
     /// Answers a request. Every failure is an answer.
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         let path = request.uri().path().to_owned();
         if request.method() == Method::GET && path == "/health" {
             return json_response(200, r#"{"status":"ok"}"#, None);
         }
-        if let Some(refusal) = self.refuse_foreign_page(request.headers()) {
+        let state = self.state();
+        if let Some(refusal) = state.refuse_foreign_page(request.headers()) {
             return refusal;
+        }
+        if request.method() == Method::GET && path == "/metrics" {
+            return self.metrics(&state, request.headers());
         }
         let Some((api, endpoint, model)) = find(request.method().as_str(), &path, request.headers()) else {
             let detail = format!("no endpoint has this path: {} {path}", request.method());
             return problem(404, &detail);
         };
         let Some(dialect) = Dialect::named(api.dialect) else { return problem(404, "no such dialect") };
-        match self.call(request, api, endpoint, dialect, model).await {
+        match self.call(&state, request, (api, endpoint), dialect, model).await {
             Ok(response) => response,
             Err(failure) => failure.response(dialect),
         }
     }
 
+    /// The counters, for anyone who may call.
+    fn metrics(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
+        let Some(api) = Api::of("openai-chat") else { return problem(404, "no such page") };
+        if state.authorize(headers, "", api).is_err() {
+            return problem(401, "the counters need a key of this gateway, as a bearer token");
+        }
+        let circuits = state.backends.iter().map(|backend| (&*backend.name, backend.breaker.is_open()));
+        let text = self.log.metrics.text(self.log.start.elapsed(), circuits);
+        let mut response = json_response(200, text, None);
+        let text_type = http::HeaderValue::from_static("text/plain; version=0.0.4");
+        response.headers_mut().insert(header::CONTENT_TYPE, text_type);
+        response
+    }
+
     async fn call(
         &self,
+        state: &GatewayState,
         request: Request<Incoming>,
-        api: &'static Api,
-        endpoint: &'static Endpoint,
+        (api, endpoint): (&'static Api, &'static Endpoint),
         dialect: &'static Dialect,
         model: Option<String>,
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        self.authorize(request.headers(), &query, api)?;
+        let client = state.authorize(request.headers(), &query, api)?;
         let Some(role) = endpoint.request else {
-            return Ok(json_response(200, model_list::body(&self.config, dialect), None));
+            return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
         };
         let own_headers = own_headers(request.headers());
-        let body = self.body(request).await?;
+        let body = state.body(request).await?;
         let missing = || FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
         let model = model.or_else(|| model_of(&body)).ok_or_else(missing)?;
         let streams = endpoint.path.ends_with(":streamGenerateContent");
+        let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
+        tracker.call.client.clone_from(&client.name);
+        tracker.call.model_asked.clone_from(&model);
         let call = ClientCall {
             dialect,
+            client,
             stream: endpoint.path.contains("{model}").then_some(streams),
             is_array: streams && !query.split('&').any(|pair| pair == "alt=sse"),
             model,
             body,
             own_headers,
         };
-        let target = self.target(&call.model)?;
-        if role == Role::Count {
-            return call.count(target, &self.http).await;
-        }
-        call.run(target, &self.http, Duration::from_secs(self.config.idle_timeout)).await
-    }
-
-    /// The backend for a model.
-    fn target(&self, model: &str) -> Result<CallTarget<'_>, FailedCall> {
-        let unknown = || {
-            let patterns: Vec<&str> = self.config.routes.iter().map(|route| &*route.model).collect();
-            let message =
-                format!("no route for the model `{model}`; there are routes for {}", patterns.join(", "));
-            FailedCall::new(FailureClass::NotFound, message)
+        let context = CallContext {
+            backends: &state.backends,
+            http: &self.http,
+            idle_timeout: Duration::from_secs(state.config.idle_timeout),
         };
-        let route = self.config.route(model).ok_or_else(unknown)?;
-        let backend =
-            self.backends.iter().find(|backend| backend.name == route.backend).ok_or_else(unknown)?;
-        Ok(CallTarget { backend, send: route.send.as_deref() })
+        let route = match state.admit(&call, &mut tracker) {
+            Ok(route) => route,
+            Err(failure) => {
+                tracker.refuse(failure.class, &failure.message, failure.retry_after);
+                return Err(failure);
+            }
+        };
+        if role == Role::Count {
+            tracker.forget();
+            return call.count(route, context).await;
+        }
+        call.run(route, context, tracker).await
+    }
+}
+
+impl GatewayState {
+    /// The route of a call, if the limits allow the call.
+    fn admit(&self, call: &ClientCall<'_>, tracker: &mut CallTracker) -> Result<&ReadyRoute, FailedCall> {
+        tracker.permits.extend(call.client.admit(&call.model)?);
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
+            let message = "the gateway has its limit of open calls";
+            FailedCall { retry_after: Some(1000), ..FailedCall::new(FailureClass::Overloaded, message) }
+        })?;
+        tracker.permits.push(permit);
+        routes::find(&self.routes, &call.model).ok_or_else(|| {
+            let (model, known) = (&call.model, routes::patterns(&self.routes));
+            let message = format!("no route for the model `{model}`; there are routes for {known}");
+            FailedCall::new(FailureClass::NotFound, message)
+        })
     }
 
     /// The body, up to the limit.
@@ -117,9 +266,8 @@ impl Gateway {
         })
     }
 
-    /// Checks the client's token, in the header of its API or as a bearer token, or in Gemini's `key`.
-    fn authorize(&self, headers: &HeaderMap, query: &str, api: &Api) -> Result<(), FailedCall> {
-        let Some(token) = &self.config.token else { return Ok(()) };
+    /// The client with the key of a request, in the header of its API or as a bearer token, or in Gemini's `key`.
+    fn authorize(&self, headers: &HeaderMap, query: &str, api: &Api) -> Result<&Client, FailedCall> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let plain = match api.key {
@@ -127,11 +275,14 @@ impl Gateway {
             _ => None,
         };
         let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
-        let given = [bearer, plain, in_query];
-        if given.into_iter().flatten().any(|given| is_same(given.as_bytes(), token.as_bytes())) {
-            return Ok(());
-        }
-        Err(FailedCall::new(FailureClass::Authentication, "the API key is not the token of this gateway"))
+        let given: Vec<&str> = [bearer, plain, in_query].into_iter().flatten().collect();
+        let is_theirs = |client: &&Client| match &client.key {
+            Some(key) => given.iter().any(|given| key.is(given)),
+            None => !self.is_closed,
+        };
+        let refused =
+            || FailedCall::new(FailureClass::Authentication, "the API key is no key of this gateway");
+        self.clients.iter().find(is_theirs).ok_or_else(refused)
     }
 
     /// Refuses requests from web pages of other sites: a page must not spend the keys of its visitor. Without a token, the
@@ -151,7 +302,7 @@ impl Gateway {
             return Some(problem(403, "requests from web pages of other sites are refused"));
         }
         let host = text(header::HOST).unwrap_or_default();
-        if self.config.token.is_none() && !is_local(host) {
+        if !self.is_closed && !is_local(host) {
             return Some(problem(403, "the host of the request is not this machine"));
         }
         None
@@ -194,10 +345,4 @@ fn problem(status: u16, detail: &str) -> Response<AnswerBody> {
     let problem = http::HeaderValue::from_static("application/problem+json");
     response.headers_mut().insert(header::CONTENT_TYPE, problem);
     response
-}
-
-/// Compares in a time that depends only on the lengths.
-fn is_same(given: &[u8], token: &[u8]) -> bool {
-    let difference = given.iter().zip(token).fold(0, |difference, (one, other)| difference | (one ^ other));
-    given.len() == token.len() && difference == 0
 }

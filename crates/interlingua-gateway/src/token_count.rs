@@ -1,36 +1,47 @@
 //! Token counts: by the backend where it counts, or else an estimate that says so.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response};
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::model::FailureClass;
 use interlingua::pipe::Pipe;
 
 use crate::answer_body::AnswerBody;
-use crate::backend::HttpClient;
-use crate::call::{CallTarget, ClientCall, FailedCall, json_response, whole};
+use crate::backend::BackendRequest;
+use crate::call::{CallContext, ClientCall, FailedCall, json_response, whole};
+use crate::routes::ReadyRoute;
 
 /// The header of a count that is an estimate.
 const ESTIMATE: HeaderName = HeaderName::from_static("x-interlingua-estimate");
 
-impl ClientCall {
+impl ClientCall<'_> {
     /// Counts the tokens of the request.
     pub(crate) async fn count(
         &self,
-        target: CallTarget<'_>,
-        http: &HttpClient,
+        route: &ReadyRoute,
+        context: CallContext<'_>,
     ) -> Result<Response<AnswerBody>, FailedCall> {
-        let CallTarget { backend, send } = target;
+        let Some(target) = route.targets.first() else { return self.estimate() };
+        let backend = &context.backends[target.backend];
         let endpoint = backend.api.endpoint(Role::Count, Role::Counted).filter(|_| backend.counts_tokens());
-        let Some(endpoint) = endpoint else { return self.estimate() };
-        let model = send.unwrap_or(&self.model);
+        let (Some(endpoint), Ok(key)) = (endpoint, backend.keys.pick()) else { return self.estimate() };
+        let model = target.send.as_deref().unwrap_or(&self.model);
         let options = Options::default().with_model(model.to_owned());
         let sent = convert((self.dialect, backend.dialect), Role::Count, &options, &self.body)?;
-        let reply = backend.send(http, backend.dialect, endpoint, model, sent, &HeaderMap::new()).await;
-        let reply = reply.map_err(|error| FailedCall::new(FailureClass::Overloaded, error.0))?;
+        let request = BackendRequest {
+            dialect: backend.dialect,
+            endpoint,
+            model,
+            body: Bytes::from(sent),
+            key,
+            own_headers: None,
+        };
+        let reply = tokio::time::timeout(context.idle_timeout, backend.send(context.http, request)).await;
+        let Ok(Ok(reply)) = reply else { return self.estimate() };
         if reply.status >= 400 {
             return self.estimate();
         }
-        let bytes = whole(reply.body).await?;
+        let bytes = whole(reply.body, context.idle_timeout).await?;
         let counted = convert((backend.dialect, self.dialect), Role::Counted, &Options::default(), &bytes)?;
         Ok(json_response(200, counted, None))
     }

@@ -35,6 +35,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::answer::AnswerWriter;
 use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
@@ -70,6 +71,8 @@ pub struct RequestSummary {
     pub stream: bool,
     /// The requested model.
     pub model: Option<String>,
+    /// The limit on output tokens.
+    pub max_tokens: Option<u64>,
     /// The report of the request.
     pub report: Report,
 }
@@ -101,6 +104,11 @@ impl CallFailure {
         let status = status.filter(|status| (400..600).contains(status)).unwrap_or(class.status());
         let message = message.decode().into_owned();
         Self { class: *class, status, retry_after: *retry_after, message }
+    }
+
+    /// A failure that the sender of a request detects itself: an unreachable backend, a timeout.
+    pub fn of(class: FailureClass, message: &str, retry_after: Option<u64>) -> Self {
+        Self { class, status: class.status(), retry_after, message: message.to_owned() }
     }
 
     /// Whether the same request may succeed later.
@@ -136,8 +144,17 @@ pub struct CallOutcome {
     pub stop: Option<StopClass>,
     /// The usage, as far as the backend reported it.
     pub usage: Option<Usage>,
+    /// Whether the answer had content: text, reasoning or a call.
+    pub has_content: bool,
     /// The report of the answer.
     pub report: Report,
+}
+
+impl CallOutcome {
+    /// The outcome of a call that failed before an answer.
+    pub fn failed(failure: CallFailure) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
+    }
 }
 
 impl Exchange {
@@ -188,6 +205,7 @@ impl Exchange {
         let state = self.state.look();
         Ok(RequestSummary {
             stream: state.stream,
+            max_tokens: state.max_tokens,
             model: state.model.as_ref().map(|model| model.decode().into_owned()),
             report,
         })
@@ -248,6 +266,7 @@ impl Exchange {
             held: HashMap::default(),
             tape: TapeBuf::default(),
             response,
+            has_content: false,
         };
         let from = (self.backend, role);
         let mut pipe = if copies {
@@ -256,7 +275,8 @@ impl Exchange {
             Pipe::with_writer_and_support(from, (Box::new(teacher), *support), &options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        Ok(AnswerPipe { pipe, outcome, copies })
+        let copy = copies.then_some(CopiedAnswer { client: (self.client, role), is_between_events: true });
+        Ok(AnswerPipe { pipe, outcome, copy })
     }
 
     /// Whether both sides have the same dialect: the bytes then stay unchanged, because opaque state is bound to the
@@ -292,17 +312,61 @@ pub struct AnswerPipe {
     pipe: Pipe,
     outcome: SharedCell<CallOutcome>,
     /// The bytes are copied unchanged, and the pipe only observes them.
-    copies: bool,
+    copy: Option<CopiedAnswer>,
+}
+
+/// An answer whose bytes are copied.
+#[derive(Debug)]
+struct CopiedAnswer {
+    client: (&'static Dialect, Role),
+    /// Whether the bytes so far end between two events of a stream.
+    is_between_events: bool,
+}
+
+impl CopiedAnswer {
+    fn copy(&mut self, bytes: &[u8], out: &mut dyn Output) {
+        if !bytes.is_empty() {
+            self.is_between_events = bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n");
+        }
+        out.write(bytes);
+    }
+
+    /// Ends a stream whose final event is missing with an error of the dialect: an end without one may look like success.
+    fn end(&self, failure: Option<&CallFailure>, out: &mut dyn Output) {
+        let Some(failure) = failure.filter(|failure| failure.class == FailureClass::Incomplete) else {
+            return;
+        };
+        if self.client.1 != Role::Stream {
+            return;
+        }
+        let Ok(mut answer) = AnswerWriter::new(self.client, &Options::default()) else { return };
+        if !self.is_between_events {
+            out.write(b"\n\n");
+        }
+        answer.fail(failure.class, &failure.message, failure.retry_after, out);
+        answer.finish(out);
+    }
 }
 
 impl AnswerPipe {
     /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
-        if self.copies {
-            out.write(bytes);
+        if let Some(copy) = &mut self.copy {
+            copy.copy(bytes, out);
             return self.pipe.push(bytes, &mut Vec::new());
         }
         self.pipe.push(bytes, out);
+    }
+
+    /// The outcome so far, with an empty report. Before the first content, the call can still be sent to another backend.
+    pub fn progress(&self) -> CallOutcome {
+        self.outcome.look().clone()
+    }
+
+    /// Whether the answer has had content or has failed.
+    pub fn has_begun(&self) -> bool {
+        let outcome = self.outcome.look();
+        outcome.has_content || outcome.failure.is_some()
     }
 
     /// Ends the answer.
@@ -317,10 +381,12 @@ impl AnswerPipe {
 
     /// Like [`AnswerPipe::finish_with`], but also returns the buffers for the next exchange.
     pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
-        let Self { pipe, outcome, copies } = self;
-        let (report, buffers) = if copies {
-            out.write(last);
-            pipe.finish_and_reuse(last, &mut Vec::new())
+        let Self { pipe, outcome, copy } = self;
+        let (report, buffers) = if let Some(mut copy) = copy {
+            copy.copy(last, out);
+            let ended = pipe.finish_and_reuse(last, &mut Vec::new());
+            copy.end(outcome.look().failure.as_ref(), out);
+            ended
         } else {
             pipe.finish_and_reuse(last, out)
         };
@@ -357,6 +423,7 @@ impl<T> SharedCell<T> {
 struct RequestState {
     model: Option<Str<'static>>,
     stream: bool,
+    max_tokens: Option<u64>,
     /// The client asked for the usage of a stream.
     stream_usage: bool,
     /// The tools of the request, by the name and group sent to the backend; `None` if the backend is unknown.
@@ -441,7 +508,10 @@ impl Writer for RequestObserver {
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         if let Event::Request(request) = event {
-            self.state.look().stream = self.stream.or(request.stream) == Some(true);
+            let mut state = self.state.look();
+            state.stream = self.stream.or(request.stream) == Some(true);
+            state.max_tokens = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse().ok());
+            drop(state);
             if let Some(server) = &self.server {
                 let takes = server.takes_of(request.model.as_ref());
                 self.state.look().learn(request, takes, self.groups);
@@ -475,6 +545,16 @@ struct ResponseRewriter {
     held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
     tape: TapeBuf,
     response: FailedResponse,
+    has_content: bool,
+}
+
+/// Whether an event has content for the client.
+fn is_content(event: &Event<'_>) -> bool {
+    match event {
+        Event::ItemStarted(head) => matches!(head.kind, ItemKind::ToolCall(_)),
+        Event::ItemDelta(_) => true,
+        _ => false,
+    }
 }
 
 /// Arguments of an open call.
@@ -493,6 +573,10 @@ impl Writer for ResponseRewriter {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        if !self.has_content && is_content(event) {
+            self.has_content = true;
+            self.outcome.look().has_content = true;
+        }
         match event {
             Event::ItemStarted(head) => self.started(head, event, out),
             Event::ItemDelta(Delta { item, value: Part::Args(args), .. }) if self.held.contains_key(item) => {

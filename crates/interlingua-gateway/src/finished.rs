@@ -1,0 +1,254 @@
+//! The end of a call: its facts go to the counters, to the client's budget, and to the recorder.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use interlingua::ledger::Report;
+use interlingua::model::{FailureClass, StopClass, Usage};
+use interlingua::pipe::{CallFailure, CallOutcome};
+use interlingua_models::Prices;
+use interlingua_models::prices::Picodollars;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::clients::Reservation;
+use crate::metrics::Metrics;
+
+/// A model call that has ended.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct FinishedCall {
+    /// The id, which sorts by time.
+    pub id: String,
+    /// The start in milliseconds since 1970.
+    pub started: u64,
+    /// The time from the request to the end of the answer.
+    pub duration: Duration,
+    /// The name of the client.
+    pub client: String,
+    /// The dialect of the client.
+    pub client_dialect: &'static str,
+    /// The name of the backend; empty if the gateway itself refused the call.
+    pub backend: String,
+    /// The dialect of the backend.
+    pub backend_dialect: &'static str,
+    /// The model that the client asked for.
+    pub model_asked: String,
+    /// The model that the backend was asked for.
+    pub model_sent: String,
+    /// The HTTP status that the client got.
+    pub status: u16,
+    /// The failure, if any.
+    pub failure: Option<CallFailure>,
+    /// The stop reason.
+    pub stop: Option<StopClass>,
+    /// The usage, as the backend reported it.
+    pub usage: Option<Usage>,
+    /// The computed cost, if the price of the model is known.
+    pub cost: Option<Picodollars>,
+    /// The number of values that were lost on the way there and back.
+    pub losses: u64,
+    /// The reports of the request and of the answer.
+    pub reports: Vec<Report>,
+    /// The attempts, the last of which answered.
+    pub attempts: Vec<Attempt>,
+    /// Whether the client left before the end.
+    pub is_cancelled: bool,
+    /// The bodies, if calls are recorded.
+    pub bodies: Option<CallBodies>,
+}
+
+/// An attempt to answer a call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// The name of the backend.
+    pub backend: String,
+    /// The HTTP status of the backend; 0 without an answer.
+    pub status: u16,
+    /// The message of its failure; empty after a success.
+    pub failure: String,
+}
+
+/// The bodies of a call.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CallBodies {
+    /// The request of the client.
+    pub request: Bytes,
+    /// The request to the backend.
+    pub sent: Bytes,
+    /// The answer for the client.
+    pub returned: Vec<u8>,
+}
+
+/// Takes the calls that have ended.
+pub trait Recorder: Send + Sync {
+    /// Records a call. This method must not wait.
+    fn record(&self, call: FinishedCall);
+}
+
+/// The parts of a gateway that outlive its configuration.
+pub(crate) struct CallLog {
+    pub(crate) metrics: Metrics,
+    pub(crate) prices: Prices,
+    pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) start: Instant,
+}
+
+impl CallLog {
+    pub(crate) fn new(recorder: Option<Arc<dyn Recorder>>) -> Self {
+        Self { metrics: Metrics::default(), prices: Prices::built_in(), recorder, start: Instant::now() }
+    }
+}
+
+/// A call in progress. A tracker that is dropped before [`CallTracker::finish`] is a call that the client left.
+pub(crate) struct CallTracker {
+    log: Arc<CallLog>,
+    pub(crate) call: FinishedCall,
+    start: Instant,
+    /// The bytes that the client got.
+    returned: u64,
+    request_size: u64,
+    pub(crate) reservation: Option<Reservation>,
+    /// Limits of the client, of the gateway and of the backend.
+    pub(crate) permits: Vec<OwnedSemaphorePermit>,
+    is_finished: bool,
+}
+
+impl std::fmt::Debug for CallTracker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallTracker").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// Distinguishes gateways that share a store.
+static INSTANCE: LazyLock<u32> = LazyLock::new(|| {
+    #[expect(clippy::cast_possible_truncation, reason = "random bits")]
+    let bits = RandomState::new().hash_one(0) as u32;
+    bits
+});
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+impl CallTracker {
+    pub(crate) fn new(log: Arc<CallLog>, client_dialect: &'static str, request: &Bytes) -> Self {
+        log.metrics.opened();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+        let started = u64::try_from(started).unwrap_or(u64::MAX);
+        let number = CALLS.fetch_add(1, Ordering::Relaxed);
+        let bodies =
+            log.recorder.is_some().then(|| CallBodies { request: request.clone(), ..CallBodies::default() });
+        let call = FinishedCall {
+            id: format!("{started:011x}-{:08x}-{number:06x}", *INSTANCE),
+            started,
+            client_dialect,
+            bodies,
+            ..FinishedCall::default()
+        };
+        Self {
+            log,
+            call,
+            start: Instant::now(),
+            returned: 0,
+            request_size: request.len() as u64,
+            reservation: None,
+            permits: Vec::new(),
+            is_finished: false,
+        }
+    }
+
+    /// The expected highest cost of a call with this limit on output tokens.
+    pub(crate) fn expected_cost(&self, model: &str, max_tokens: Option<u64>) -> Option<Picodollars> {
+        let usage = estimate(self.request_size, max_tokens.unwrap_or(USUAL_OUTPUT));
+        Some(self.log.prices.cost(model, &usage)?.cost)
+    }
+
+    /// The bytes sent to the backend.
+    pub(crate) fn sent(&mut self, sent: &Bytes) {
+        if let Some(bodies) = &mut self.call.bodies {
+            bodies.sent = sent.clone();
+        }
+    }
+
+    /// Bytes for the client.
+    pub(crate) fn returned(&mut self, bytes: &[u8]) {
+        self.returned += bytes.len() as u64;
+        if let Some(bodies) = &mut self.call.bodies {
+            bodies.returned.extend_from_slice(bytes);
+        }
+    }
+
+    /// The call has ended.
+    pub(crate) fn finish(mut self, outcome: CallOutcome) {
+        self.end(outcome, false);
+    }
+
+    /// The client has left, after this much of the answer.
+    pub(crate) fn cancel(mut self, progress: CallOutcome) {
+        self.end(progress, true);
+    }
+
+    /// The gateway has refused the call.
+    pub(crate) fn refuse(mut self, class: FailureClass, message: &str, retry_after: Option<u64>) {
+        self.call.status = class.status();
+        self.end(CallOutcome::failed(CallFailure::of(class, message, retry_after)), false);
+    }
+
+    /// The request turned out to be no model call.
+    pub(crate) fn forget(mut self) {
+        self.is_finished = true;
+        self.log.metrics.closed();
+    }
+
+    fn end(&mut self, outcome: CallOutcome, is_cancelled: bool) {
+        self.is_finished = true;
+        self.log.metrics.closed();
+        self.permits.clear();
+        let CallOutcome { failure, stop, usage, report, .. } = outcome;
+        let call = &mut self.call;
+        call.duration = self.start.elapsed();
+        call.is_cancelled = is_cancelled;
+        call.losses += report.lost;
+        (call.failure, call.stop, call.usage) = (failure, stop, usage);
+        let price = |usage: &Usage| Some(self.log.prices.cost(&call.model_sent, usage)?.cost);
+        call.cost = call.usage.as_ref().and_then(price);
+        if let Some(reservation) = self.reservation.take() {
+            // An answer without counts costs an estimate: a client that leaves early must not get answers for nothing.
+            let estimated = || price(&estimate(self.request_size, self.returned / BYTES_PER_TOKEN));
+            match call.cost.or_else(|| if call.status >= 400 { Some(0) } else { estimated() }) {
+                Some(cost) => reservation.settle(cost),
+                None => reservation.settle_in_full(),
+            }
+        }
+        self.log.metrics.count(call);
+        if let Some(recorder) = &self.log.recorder {
+            call.reports.push(report);
+            recorder.record(std::mem::take(call));
+        }
+    }
+}
+
+impl Drop for CallTracker {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.end(CallOutcome::default(), true);
+        }
+    }
+}
+
+/// The expected output of a request without a limit, in tokens.
+const USUAL_OUTPUT: u64 = 4096;
+
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The usage of a request of this many bytes with this much output.
+fn estimate(request_size: u64, output: u64) -> Usage {
+    let mut usage = Usage::default();
+    let Usage { input, output: written, .. } = &mut usage;
+    (*input, *written) = (Some(request_size.div_ceil(BYTES_PER_TOKEN)), Some(output));
+    usage
+}

@@ -1,0 +1,10 @@
+//! The gateway over HTTP on loopback.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![allow(clippy::format_push_string, reason = "short texts")]
+#![allow(missing_docs, reason = "not published")]
+
+mod clients;
+mod passing;
+mod reliability;
+mod support;

@@ -1,0 +1,94 @@
+//! The same dialect on both sides: bytes stay, except for credentials and, if routed, the name of the model.
+
+use serde_json::json;
+
+use crate::support::{Act, DIALECTS, TestGateway, Upstream, request, told};
+
+/// A body and an answer with odd spacing, odd escapes, unknown members and odd numbers, which translation would change.
+fn odd(text: &str) -> String {
+    text.replacen('{', "{ \"x_unknown\" : [1e0, \"\\u00e9\\/\"],", 1)
+}
+
+fn answer(dialect: &str) -> String {
+    let body = match dialect {
+        "anthropic" => {
+            json!({"id": "a", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "yes"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2}})
+        }
+        "gemini" => {
+            json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "yes"}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}})
+        }
+        "openai-responses" => {
+            json!({"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [{"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "yes", "annotations": []}]}]})
+        }
+        _ => {
+            json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}]})
+        }
+    };
+    odd(&body.to_string())
+}
+
+fn gateway(dialect: &str, upstream: &Upstream, send: &str) -> TestGateway {
+    let url = &upstream.url;
+    TestGateway::with(
+        &format!(
+            "token = \"gateway-secret\"\n[backend.b]\ndialect = \"{dialect}\"\nurl = \"{url}\"\nkey = \"backend-secret\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n{send}"
+        ),
+        "",
+    )
+}
+
+#[test]
+fn bytes_stay_and_credentials_change() {
+    for dialect in DIALECTS {
+        let answered = answer(dialect);
+        let upstream = Upstream::start([Act::Answer(200, "", answered.clone())]);
+        let gateway = gateway(dialect, &upstream, "");
+        let (path, body) = request(dialect, "m", false, 0);
+        let sent = odd(&body.to_string());
+        let head =
+            format!("POST {path} HTTP/1.1\r\nauthorization: Bearer gateway-secret\r\nanthropic-beta: b-1");
+        let returned = gateway.request(&head, &sent);
+        assert_eq!(returned.body, answered, "{dialect}");
+        let request = upstream.requests.look()[0].clone();
+        let (head, received) = request.split_once("\r\n\r\n").unwrap();
+        assert_eq!(received, sent, "{dialect}");
+        assert!(!head.contains("gateway-secret") && head.contains("backend-secret"), "{dialect}: {head}");
+        assert!(head.contains("anthropic-beta: b-1"), "{dialect}: {head}");
+    }
+}
+
+#[test]
+fn a_routed_model_is_the_only_change() {
+    for dialect in DIALECTS.into_iter().filter(|dialect| *dialect != "gemini") {
+        let upstream = Upstream::start([Act::Answer(200, "", answer(dialect))]);
+        let gateway = gateway(dialect, &upstream, "send = \"other-model\"");
+        let (path, body) = request(dialect, "m", false, 0);
+        let sent = odd(&body.to_string());
+        gateway.request(&format!("POST {path} HTTP/1.1\r\nauthorization: Bearer gateway-secret"), &sent);
+        let request = upstream.requests.look()[0].clone();
+        let (_, received) = request.split_once("\r\n\r\n").unwrap();
+        assert_eq!(received, sent.replace("\"m\"", "\"other-model\""), "{dialect}");
+    }
+}
+
+#[test]
+fn a_stream_passes_unchanged_and_its_missing_end_is_an_error() {
+    let events = "data: {\"id\":\"c\",  \"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"odd\":1e0,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"},\"finish_reason\":null}]}\n\n";
+    let end = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer gateway-secret";
+    let (_, body) = request("openai-chat", "m", true, 0);
+    let whole = format!("{events}{end}");
+    let upstream = Upstream::start([Act::Answer(200, "content-type: text/event-stream\r\n", whole.clone())]);
+    let answer = gateway("openai-chat", &upstream, "").request(head, &body.to_string());
+    assert_eq!(answer.body, whole);
+    for act in [
+        Act::Answer(200, "content-type: text/event-stream\r\n", events.to_owned()),
+        Act::Break(events.to_owned()),
+    ] {
+        let upstream = Upstream::start([act]);
+        let answer = gateway("openai-chat", &upstream, "").request(head, &body.to_string());
+        assert!(answer.body.starts_with(events), "{}", answer.body);
+        assert!(told("openai-chat", &answer).contains("[error"), "{}", answer.body);
+        assert!(!answer.body.contains("[DONE]"), "{}", answer.body);
+    }
+}
