@@ -165,10 +165,14 @@ impl ReadyBackend {
         }
     }
 
+    /// Whether the backend is a server, and no script.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.kind, BackendKind::Server { .. })
+    }
+
     /// Whether the backend counts tokens itself.
     pub(crate) fn counts_tokens(&self) -> bool {
-        matches!(self.kind, BackendKind::Server { .. })
-            && self.api.endpoint(Role::Count, Role::Counted).is_some()
+        self.is_server() && self.api.endpoint(Role::Count, Role::Counted).is_some()
     }
 
     /// Sends a body in a dialect to an endpoint.

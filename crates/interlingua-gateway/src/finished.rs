@@ -16,6 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::clients::Reservation;
 use crate::metrics::Metrics;
+use crate::stored_responses::StoredResponses;
 
 /// A model call that has ended.
 #[derive(Clone, Debug, Default)]
@@ -96,12 +97,22 @@ pub(crate) struct CallLog {
     pub(crate) metrics: Metrics,
     pub(crate) prices: Prices,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) responses: Arc<StoredResponses>,
     pub(crate) start: Instant,
 }
 
+/// The largest size of the stored responses in bytes.
+const RESPONSE_STORE: usize = 256 << 20;
+
 impl CallLog {
     pub(crate) fn new(recorder: Option<Arc<dyn Recorder>>) -> Self {
-        Self { metrics: Metrics::default(), prices: Prices::built_in(), recorder, start: Instant::now() }
+        Self {
+            metrics: Metrics::default(),
+            prices: Prices::built_in(),
+            recorder,
+            responses: Arc::new(StoredResponses::new(RESPONSE_STORE)),
+            start: Instant::now(),
+        }
     }
 }
 
@@ -114,6 +125,8 @@ pub(crate) struct CallTracker {
     returned: u64,
     request_size: u64,
     pub(crate) reservation: Option<Reservation>,
+    /// The answer, if later requests can continue it.
+    pub(crate) kept: Option<KeptAnswer>,
     /// Limits of the client, of the gateway and of the backend.
     pub(crate) permits: Vec<OwnedSemaphorePermit>,
     is_finished: bool,
@@ -134,21 +147,28 @@ static INSTANCE: LazyLock<u32> = LazyLock::new(|| {
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
+/// The time in milliseconds since 1970, and a new id that sorts by time.
+pub(crate) fn new_id() -> (u64, String) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    let number = CALLS.fetch_add(1, Ordering::Relaxed);
+    (now, format!("{now:011x}-{:08x}-{number:06x}", *INSTANCE))
+}
+
+/// An answer that later requests can continue.
+pub(crate) struct KeptAnswer {
+    pub(crate) stored: Arc<StoredResponses>,
+    pub(crate) request: Bytes,
+    pub(crate) returned: Vec<u8>,
+}
+
 impl CallTracker {
     pub(crate) fn new(log: Arc<CallLog>, client_dialect: &'static str, request: &Bytes) -> Self {
         log.metrics.opened();
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
-        let started = u64::try_from(started).unwrap_or(u64::MAX);
-        let number = CALLS.fetch_add(1, Ordering::Relaxed);
+        let (started, id) = new_id();
         let bodies =
             log.recorder.is_some().then(|| CallBodies { request: request.clone(), ..CallBodies::default() });
-        let call = FinishedCall {
-            id: format!("{started:011x}-{:08x}-{number:06x}", *INSTANCE),
-            started,
-            client_dialect,
-            bodies,
-            ..FinishedCall::default()
-        };
+        let call = FinishedCall { id, started, client_dialect, bodies, ..FinishedCall::default() };
         Self {
             log,
             call,
@@ -156,6 +176,7 @@ impl CallTracker {
             returned: 0,
             request_size: request.len() as u64,
             reservation: None,
+            kept: None,
             permits: Vec::new(),
             is_finished: false,
         }
@@ -177,6 +198,9 @@ impl CallTracker {
     /// Bytes for the client.
     pub(crate) fn returned(&mut self, bytes: &[u8]) {
         self.returned += bytes.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            kept.returned.extend_from_slice(bytes);
+        }
         if let Some(bodies) = &mut self.call.bodies {
             bodies.returned.extend_from_slice(bytes);
         }
@@ -223,6 +247,9 @@ impl CallTracker {
                 Some(cost) => reservation.settle(cost),
                 None => reservation.settle_in_full(),
             }
+        }
+        if let Some(kept) = self.kept.take().filter(|_| !is_cancelled && call.status == 200) {
+            kept.stored.store(&call.client, &kept.request, &kept.returned);
         }
         self.log.metrics.count(call);
         if let Some(recorder) = &self.log.recorder {

@@ -24,7 +24,9 @@ mod routes;
 mod script;
 mod server;
 mod service;
+mod stored_responses;
 mod token_count;
+mod websocket;
 
 pub use clients::BudgetPeriod;
 pub use config::{

@@ -9,8 +9,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::config::{Config, ConfigError, Lookup};
 use crate::finished::Recorder;
@@ -113,7 +112,6 @@ impl Server {
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let Self { listener, gateway, .. } = self;
         let mut stop = std::pin::pin!(stop);
-        let graceful = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -126,20 +124,33 @@ impl Server {
             };
             // Without it each piece of a stream waits for the acknowledgement of the one before.
             let _ = stream.set_nodelay(true);
-            let gateway = Arc::clone(&gateway);
-            let service = service_fn(move |request| {
-                let gateway = Arc::clone(&gateway);
-                async move { Ok::<_, std::convert::Infallible>(gateway.answer(request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
-                .serve_connection(TokioIo::new(stream), service);
-            let connection = graceful.watch(connection);
-            // A client that goes away is no error of the gateway.
-            tokio::spawn(async move { drop(connection.await) });
+            tokio::spawn(connection(stream, Arc::clone(&gateway)));
         }
         drop(listener);
-        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+        gateway.close();
+        let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
+    }
+}
+
+/// Serves a connection until the client leaves or, after the open answer, the gateway closes.
+async fn connection(stream: TcpStream, gateway: Arc<Gateway>) {
+    let _open = gateway.open_connection();
+    let service = service_fn(|request| {
+        let gateway = Arc::clone(&gateway);
+        async move { Ok::<_, std::convert::Infallible>(gateway.answer(request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    // A client that goes away is no error of the gateway.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = gateway.closed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
     }
 }

@@ -12,22 +12,38 @@ use interlingua::model::FailureClass;
 use interlingua::wire::endpoints::{Api, Endpoint, KeyHeader};
 
 use interlingua_models::prices::cost_of_text;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
 use crate::backend::{HttpClient, ReadyBackend, http_client};
 use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
-use crate::finished::{CallLog, CallTracker, Recorder};
+use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::model_list;
 use crate::routes::{self, ReadyRoute};
+use crate::{stored_responses, websocket};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
     state: RwLock<Arc<GatewayState>>,
     pub(crate) log: Arc<CallLog>,
     http: HttpClient,
+    /// Whether the gateway ends after the open answers.
+    closing: watch::Sender<bool>,
+    /// Open connections hold a read guard.
+    connections: Arc<tokio::sync::RwLock<()>>,
+}
+
+/// A request to an endpoint, with its body.
+pub(crate) struct ModelRequest {
+    pub(crate) dialect: &'static Dialect,
+    pub(crate) endpoint: &'static Endpoint,
+    pub(crate) headers: HeaderMap,
+    pub(crate) query: String,
+    /// The model of the path.
+    pub(crate) model: Option<String>,
+    pub(crate) body: Bytes,
 }
 
 /// The parts of a gateway that a new configuration replaces. Open calls keep the state that they began with.
@@ -131,7 +147,30 @@ impl Gateway {
             state: RwLock::new(Arc::new(state)),
             log: Arc::new(CallLog::new(recorder)),
             http: http_client(),
+            closing: watch::Sender::new(false),
+            connections: Arc::default(),
         }
+    }
+
+    /// Ends open connections after their answers.
+    pub(crate) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// A guard for an open connection; `None` if the gateway waits for its last connections.
+    pub(crate) fn open_connection(&self) -> Option<OwnedRwLockReadGuard<()>> {
+        Arc::clone(&self.connections).try_read_owned().ok()
+    }
+
+    /// Ends when all connections have ended.
+    pub(crate) async fn all_ended(&self) {
+        drop(self.connections.write().await);
+    }
+
+    /// Ends when the gateway closes.
+    pub(crate) async fn closed(&self) {
+        // The sender lives as long as the gateway.
+        let _ = self.closing.subscribe().wait_for(|is_closing| *is_closing).await;
     }
 
     /// The state for a new call.
@@ -150,7 +189,7 @@ impl Gateway {
     }
 
     /// Answers a request. Every failure is an answer.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
+    pub(crate) async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<AnswerBody> {
         let path = request.uri().path().to_owned();
         if request.method() == Method::GET && path == "/health" {
             return json_response(200, r#"{"status":"ok"}"#, None);
@@ -161,6 +200,15 @@ impl Gateway {
         }
         if request.method() == Method::GET && path == "/metrics" {
             return self.metrics(&state, request.headers());
+        }
+        if websocket::PATHS.contains(&&*path) && websocket::is_upgrade(request.headers()) {
+            return self.connect(&state, request);
+        }
+        if let Some(id) =
+            websocket::PATHS.iter().find_map(|known| path.strip_prefix(known)?.strip_prefix('/'))
+            && [Method::GET, Method::DELETE].contains(request.method())
+        {
+            return self.stored_response(&state, &request, id);
         }
         let Some((api, endpoint, model)) = find(request.method().as_str(), &path, request.headers()) else {
             let detail = format!("no endpoint has this path: {} {path}", request.method());
@@ -187,6 +235,48 @@ impl Gateway {
         response
     }
 
+    /// Opens a WebSocket.
+    fn connect(self: &Arc<Self>, state: &GatewayState, request: Request<Incoming>) -> Response<AnswerBody> {
+        let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
+        let name = match state.authorize(request.headers(), "", api) {
+            Ok(client) => client.name.clone(),
+            Err(failure) => return failure.response(dialect),
+        };
+        let invalid = || problem(400, "the request is no handshake of a WebSocket");
+        websocket::accept(self, request, name, state.config.max_body).unwrap_or_else(invalid)
+    }
+
+    /// A stored response, or its removal.
+    fn stored_response(
+        &self,
+        state: &GatewayState,
+        request: &Request<Incoming>,
+        id: &str,
+    ) -> Response<AnswerBody> {
+        let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
+        let client = match state.authorize(request.headers(), "", api) {
+            Ok(client) => client,
+            Err(failure) => return failure.response(dialect),
+        };
+        let missing = || {
+            let message = format!("Response with id '{id}' not found.");
+            FailedCall::new(FailureClass::NotFound, message).response(dialect)
+        };
+        let responses = &self.log.responses;
+        if request.method() == Method::GET {
+            return match responses.get(id, &client.name) {
+                Some(stored) => json_response(200, stored.response.clone(), None),
+                None => missing(),
+            };
+        }
+        if !responses.remove(id, &client.name) {
+            return missing();
+        }
+        let id = interlingua::json::Str::plain(id);
+        let body = format!(r#"{{"id":"{}","object":"response","deleted":true}}"#, id.as_escaped());
+        json_response(200, body, None)
+    }
+
     async fn call(
         &self,
         state: &GatewayState,
@@ -197,17 +287,46 @@ impl Gateway {
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let client = state.authorize(request.headers(), &query, api)?;
-        let Some(role) = endpoint.request else {
+        if endpoint.request.is_none() {
             return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
-        };
-        let own_headers = own_headers(request.headers());
+        }
+        let headers = own_headers(request.headers());
         let body = state.body(request).await?;
+        let request = ModelRequest { dialect, endpoint, headers, query, model, body };
+        self.respond(state, client, request).await
+    }
+
+    /// Answers a request with a body.
+    pub(crate) async fn respond(
+        &self,
+        state: &GatewayState,
+        client: &Client,
+        ModelRequest { dialect, endpoint, headers, query, model, mut body }: ModelRequest,
+    ) -> Result<Response<AnswerBody>, FailedCall> {
         let missing = || FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
         let model = model.or_else(|| model_of(&body)).ok_or_else(missing)?;
-        let streams = endpoint.path.ends_with(":streamGenerateContent");
         let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
         tracker.call.client.clone_from(&client.name);
         tracker.call.model_asked.clone_from(&model);
+        let route = match state.admit(client, &model, &mut tracker) {
+            Ok(route) => route,
+            Err(failure) => {
+                tracker.refuse(failure.class, &failure.message, failure.retry_after);
+                return Err(failure);
+            }
+        };
+        if dialect.name == "openai-responses" && !state.stores_responses(route, dialect) {
+            if let Some(id) = stored_responses::continued(&body) {
+                let before = self.log.responses.get(&id, &client.name);
+                let before = before.ok_or_else(|| stored_responses::not_found(&id))?;
+                body = Bytes::from(stored_responses::with_history(&body, &before)?);
+            }
+            if stored_responses::asks_to_store(&body) {
+                let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
+                tracker.kept = Some(KeptAnswer { stored, request, returned: Vec::new() });
+            }
+        }
+        let streams = endpoint.path.ends_with(":streamGenerateContent");
         let call = ClientCall {
             dialect,
             client,
@@ -215,21 +334,14 @@ impl Gateway {
             is_array: streams && !query.split('&').any(|pair| pair == "alt=sse"),
             model,
             body,
-            own_headers,
+            own_headers: headers,
         };
         let context = CallContext {
             backends: &state.backends,
             http: &self.http,
             idle_timeout: Duration::from_secs(state.config.idle_timeout),
         };
-        let route = match state.admit(&call, &mut tracker) {
-            Ok(route) => route,
-            Err(failure) => {
-                tracker.refuse(failure.class, &failure.message, failure.retry_after);
-                return Err(failure);
-            }
-        };
-        if role == Role::Count {
+        if endpoint.request == Some(Role::Count) {
             tracker.forget();
             return call.count(route, context).await;
         }
@@ -239,18 +351,34 @@ impl Gateway {
 
 impl GatewayState {
     /// The route of a call, if the limits allow the call.
-    fn admit(&self, call: &ClientCall<'_>, tracker: &mut CallTracker) -> Result<&ReadyRoute, FailedCall> {
-        tracker.permits.extend(call.client.admit(&call.model)?);
+    fn admit(
+        &self,
+        client: &Client,
+        model: &str,
+        tracker: &mut CallTracker,
+    ) -> Result<&ReadyRoute, FailedCall> {
+        tracker.permits.extend(client.admit(model)?);
         let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
             let message = "the gateway has its limit of open calls";
             FailedCall { retry_after: Some(1000), ..FailedCall::new(FailureClass::Overloaded, message) }
         })?;
         tracker.permits.push(permit);
-        routes::find(&self.routes, &call.model).ok_or_else(|| {
-            let (model, known) = (&call.model, routes::patterns(&self.routes));
+        routes::find(&self.routes, model).ok_or_else(|| {
+            let known = routes::patterns(&self.routes);
             let message = format!("no route for the model `{model}`; there are routes for {known}");
             FailedCall::new(FailureClass::NotFound, message)
         })
+    }
+
+    /// The client with a name.
+    pub(crate) fn client(&self, name: &str) -> Option<&Client> {
+        self.clients.iter().find(|client| client.name == name)
+    }
+
+    /// Whether the first backend of a route stores responses itself: it has the dialect, and it is a server.
+    fn stores_responses(&self, route: &ReadyRoute, dialect: &Dialect) -> bool {
+        let first = route.targets.first().map(|target| &self.backends[target.backend]);
+        first.is_some_and(|backend| backend.is_server() && backend.dialect.name == dialect.name)
     }
 
     /// The body, up to the limit.
@@ -332,7 +460,8 @@ fn find(
     Some(found)
 }
 
-fn own_headers(headers: &HeaderMap) -> HeaderMap {
+/// The headers of a client that a backend of its dialect understands.
+pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
     let own = OWN_HEADERS.iter().filter_map(|name| Some((name.parse().ok()?, headers.get(*name)?.clone())));
     own.collect()
 }

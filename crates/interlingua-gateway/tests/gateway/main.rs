@@ -7,4 +7,5 @@
 mod clients;
 mod passing;
 mod reliability;
+mod responses;
 mod support;
