@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Translate(Translate),
     Serve(Serve),
     With(With),
+    Route(Route),
     /// Check a receipt, or compare two
     #[command(subcommand)]
     Receipt(ReceiptCommand),
@@ -66,6 +67,7 @@ impl Command {
             Command::Translate(args) => (args.quiet.quiet, false),
             Command::Serve(args) => (args.gateway.quiet.quiet, false),
             Command::With(args) => (args.gateway.quiet.quiet, false),
+            Command::Route(args) => (args.gateway.quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Verify { .. })
             | Command::Dialects(_)
@@ -404,6 +406,21 @@ pub(crate) struct With {
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, last = true)]
     pub(crate) program: Vec<String>,
+}
+
+/// Show the backends that a gateway tries for a model
+#[derive(Debug, Args)]
+pub(crate) struct Route {
+    /// The model that a client asks for
+    #[arg(value_name = "MODEL")]
+    pub(crate) asked: String,
+
+    /// Also show the routes before, whose patterns do not match
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayFlags,
 }
 
 /// The backend of a gateway.

@@ -20,6 +20,7 @@ mod matrix;
 mod orders;
 mod outputs;
 mod receipts;
+mod route;
 mod serve;
 mod show;
 mod stats;
@@ -62,6 +63,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Receipt(args) => orders::receipt(&args, &talk),
         Command::Serve(args) => serve::serve(&args, &talk),
         Command::With(args) => serve::with(&args, &talk),
+        Command::Route(args) => route::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), NAME, &mut script);

@@ -77,7 +77,7 @@ async fn start(config: Config) -> Result<Server, CommandError> {
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.
-fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
+pub(crate) fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
     let mut config = match &flags.config {
         Some(path) => {
             let name = safe::path_name(path);

@@ -388,6 +388,12 @@ const URLS: [(&str, &str); 4] = [
 ];
 
 impl BackendSettings {
+    /// The dialect and the URL of the server, for a backend with this name.
+    pub fn server(&self, name: &str) -> Result<(&'static str, String), ConfigError> {
+        let api = self.dialect(name)?;
+        Ok((api.dialect, self.server_url(name, api)))
+    }
+
     /// The dialect: as configured, or that of the built-in backend with this name.
     pub(crate) fn dialect(&self, name: &str) -> Result<&'static Api, ConfigError> {
         let built_in =

@@ -1,0 +1,168 @@
+//! `serve`, `with` and `route` as a user runs them.
+
+#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
+
+mod support;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use support::Dir;
+
+/// A server on a free port, stopped at the end.
+struct Served {
+    child: Child,
+    address: String,
+    lines: BufReader<std::process::ChildStderr>,
+}
+
+impl Served {
+    fn start(dir: &Dir, args: &[&str]) -> Self {
+        let command = support::stoppable();
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(args)
+            .current_dir(dir.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("a line");
+        let address = line.trim().strip_prefix("listening on http://").expect(&line).to_owned();
+        Self { child, address, lines }
+    }
+
+    fn post(&self, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let (address, length) = (&self.address, body.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answered");
+        answer
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("a line");
+        line
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const CHAT: &str = r#"{"model":"any","messages":[{"role":"user","content":"hi"}]}"#;
+
+#[test]
+fn without_a_configuration_the_scripted_model_answers() {
+    let dir = Dir::new("serve_default");
+    let mut served = Served::start(&dir, &[]);
+    for (path, body) in [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/messages", r#"{"model":"any","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#),
+        ("/v1/responses", r#"{"model":"any","input":"hi"}"#),
+        ("/v1beta/models/any:generateContent", r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#),
+    ] {
+        let answer = served.post(path, body);
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("You said: hi"), "{path}: {answer}");
+    }
+    served.signal("TERM");
+    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_signal_loads_the_configuration_again() {
+    let dir = Dir::new("serve_reload");
+    let config = |text: &str| {
+        dir.write("s.toml", format!("[[turn]]\ntext = \"{text}\""));
+        dir.write("gateway.toml", "[backend.b]\nscript = \"s.toml\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"");
+    };
+    config("one");
+    let mut served = Served::start(&dir, &["--config", "gateway.toml"]);
+    assert!(served.post("/v1/chat/completions", CHAT).contains("\"one\""));
+    config("two");
+    served.signal("HUP");
+    assert_eq!(served.line(), "the configuration is loaded again\n");
+    assert!(served.post("/v1/chat/completions", CHAT).contains("\"two\""));
+    dir.write("gateway.toml", "[[route]]\nmodel = \"*\"\nbackend = \"none\"");
+    served.signal("HUP");
+    assert!(served.line().contains("names the backend `none`, which does not exist"));
+    assert!(served.post("/v1/chat/completions", CHAT).contains("\"two\""), "the last sound one stays");
+}
+
+fn run(dir: &Dir, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+        .args(args)
+        .current_dir(dir.path())
+        .env_remove("ANTHROPIC_API_KEY")
+        .output()
+        .expect("the command runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_configuration_is_checked_with_a_place_and_a_hint() {
+    let dir = Dir::new("serve_check");
+    for (text, said) in [
+        ("[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"", ""),
+        ("lisen = 1", "line 1"),
+        ("[backend.anthropic]", "ANTHROPIC_API_KEY"),
+        ("[backend.b]\nurl = \"http://x\"", "has no `dialect`"),
+        ("[backend.b]\ndialect = \"claude-code\"\nurl = \"http://x\"", "no dialect of a model API"),
+        ("[backend.b]\ndialect = \"anthropic\"\nurl = \"nowhere\"", "no URL of a server"),
+        ("[backend.b]\nscript = \"missing.toml\"", "missing.toml"),
+        ("listen = \"0.0.0.0:1\"", "clients need a `token`"),
+        ("[[client]]\nname = \"a\"\nkey = {}", "one of `env`, `file` and `value`"),
+        ("[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\nlosses = \"all=maybe\"", "maybe"),
+    ] {
+        dir.write("gateway.toml", text);
+        let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);
+        if said.is_empty() {
+            assert_eq!((code, &*stderr), (Some(0), "the configuration is sound\n"));
+        } else {
+            assert_eq!(code, Some(2), "{text}: {stderr}");
+            assert!(stderr.starts_with("error: ") && stderr.contains(said), "{text}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_route_is_explained() {
+    let dir = Dir::new("route");
+    dir.write(
+        "gateway.toml",
+        "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://127.0.0.1:1\"\n[backend.s]\nscript = \"\"\n[[route]]\nmodel = \"gpt-*\"\nbackend = \"s\"\n[[route]]\nmodel = \"claude-*\"\nbackend = \"b\"\nsend = \"other\"\n[[route.fallback]]\nbackend = \"s\"\non = [\"rate_limit\"]",
+    );
+    let (code, stdout, _) = run(&dir, &["route", "claude-x", "--explain", "--config", "gateway.toml"]);
+    let expected = "not `gpt-*` (to `s`): the pattern does not match\n`claude-x` matches `claude-*`: `other` of `b` (openai-chat at http://127.0.0.1:1)\nafter rate_limit: `claude-x` of `s` (a script)\n";
+    assert_eq!((code, &*stdout), (Some(0), expected));
+    let (code, stdout, _) = run(&dir, &["route", "gemini-x", "--config", "gateway.toml"]);
+    assert_eq!((code, &*stdout), (Some(3), "no route for `gemini-x`\n"));
+}
+
+#[test]
+fn a_program_runs_with_a_gateway_and_its_exit_code_is_ours() {
+    let dir = Dir::new("with");
+    let script = "test -n \"$ANTHROPIC_BASE_URL\" && test -n \"$OPENAI_BASE_URL\" && exit 7";
+    let (code, _, stderr) = run(&dir, &["with", "--mock", "--", "sh", "-c", script]);
+    assert_eq!(code, Some(7), "{stderr}");
+    let (code, _, stderr) = run(&dir, &["with", "--mock", "--", "no-such-program"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("no-such-program"), "{stderr}");
+}
