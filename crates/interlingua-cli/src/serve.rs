@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
 use interlingua_gateway::{
-    BackendSettings, Config, RouteSettings, Server, ServerHandle, StartError, SystemLookup,
+    BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, SystemLookup,
 };
 use interlingua_report::{render, safe};
 use tokio::runtime::Runtime;
@@ -73,7 +73,7 @@ fn runtime() -> Result<Runtime, CommandError> {
 }
 
 async fn start(config: Config) -> Result<Server, CommandError> {
-    Server::start(config, &SystemLookup, None).await.map_err(CommandError::Gateway)
+    Server::start(config, &SystemLookup, ServerParts::default()).await.map_err(CommandError::Gateway)
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.

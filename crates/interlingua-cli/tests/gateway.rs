@@ -90,7 +90,10 @@ fn a_signal_loads_the_configuration_again() {
     let dir = Dir::new("serve_reload");
     let config = |text: &str| {
         dir.write("s.toml", format!("[[turn]]\ntext = \"{text}\""));
-        dir.write("gateway.toml", "[backend.b]\nscript = \"s.toml\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"");
+        dir.write(
+            "gateway.toml",
+            "[backend.b]\nscript = \"s.toml\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"",
+        );
     };
     config("one");
     let mut served = Served::start(&dir, &["--config", "gateway.toml"]);
@@ -129,7 +132,10 @@ fn a_configuration_is_checked_with_a_place_and_a_hint() {
         ("[backend.b]\nscript = \"missing.toml\"", "missing.toml"),
         ("listen = \"0.0.0.0:1\"", "clients need a `token`"),
         ("[[client]]\nname = \"a\"\nkey = {}", "one of `env`, `file` and `value`"),
-        ("[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\nlosses = \"all=maybe\"", "maybe"),
+        (
+            "[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\nlosses = \"all=maybe\"",
+            "maybe",
+        ),
     ] {
         dir.write("gateway.toml", text);
         let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);

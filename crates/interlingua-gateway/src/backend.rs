@@ -17,11 +17,12 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::wire::backends::{Backend, SharedBackend};
 use interlingua::wire::endpoints::{Api, Endpoint};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Sleep;
 
 use crate::breaker::Breaker;
 use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
+use crate::handler::{self, Handler};
 use crate::key_pool::{KeyPool, PickedKey};
 use crate::script::Script;
 
@@ -70,10 +71,20 @@ pub(crate) struct ReadyBackend {
 /// How often a call is sent again by default.
 const RETRIES: u32 = 2;
 
-#[derive(Debug)]
 enum BackendKind {
     Server { url: String, headers: HeaderMap },
     Script(Arc<Script>),
+    Handler(Arc<dyn Handler>),
+}
+
+impl std::fmt::Debug for BackendKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            BackendKind::Server { .. } => "Server",
+            BackendKind::Script(_) => "Script",
+            BackendKind::Handler(_) => "Handler",
+        })
+    }
 }
 
 /// A response of a backend.
@@ -135,7 +146,7 @@ impl ReadyBackend {
         };
         let keys = match &kind {
             BackendKind::Server { .. } => keys(name, settings, api, lookup)?,
-            BackendKind::Script(_) => KeyPool::new([]),
+            BackendKind::Script(_) | BackendKind::Handler(_) => KeyPool::new([]),
         };
         if settings.max_concurrent == Some(0) {
             return Err(ConfigError::ZeroLimit(format!("backend `{name}`")));
@@ -155,6 +166,14 @@ impl ReadyBackend {
             concurrent: settings.max_concurrent.map(|most| Arc::new(Semaphore::new(most))),
             kind,
         })
+    }
+
+    /// A program that answers in the client's dialect.
+    pub(crate) fn of_handler(name: &str, handler: Arc<dyn Handler>) -> Result<Self, ConfigError> {
+        let settings = BackendSettings { script: Some(String::new()), ..BackendSettings::default() };
+        // A handler fails for reasons of its own: a repetition is its own business.
+        let backend = Self::new(name, &settings, &crate::config::SystemLookup)?;
+        Ok(Self { kind: BackendKind::Handler(handler), retries: 0, ..backend })
     }
 
     /// The API in which the backend answers a client of this dialect.
@@ -192,6 +211,13 @@ impl ReadyBackend {
                     sleep: None,
                 });
                 return Ok(BackendResponse { status, retry_after, is_stream, body });
+            }
+            BackendKind::Handler(handler) => {
+                let role = endpoint.response;
+                let pieces = handler::run(Arc::clone(handler), (dialect, role), model, body);
+                let is_stream = role == Role::Stream;
+                let body = BackendBody::Handler(pieces);
+                return Ok(BackendResponse { status: 200, retry_after: None, is_stream, body });
             }
             BackendKind::Server { url, headers } => (url, headers),
         };
@@ -295,6 +321,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 pub(crate) enum BackendBody {
     Server(Incoming),
     Script(ScriptBody),
+    Handler(mpsc::Receiver<Bytes>),
 }
 
 /// The body of a scripted answer: pieces with delays.
@@ -314,6 +341,9 @@ impl Body for BackendBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match self.get_mut() {
             BackendBody::Server(body) => Pin::new(body).poll_frame(context),
+            BackendBody::Handler(pieces) => {
+                pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+            }
             BackendBody::Script(ScriptBody { pieces, delay, sleep }) => {
                 if pieces.as_slice().is_empty() {
                     return Poll::Ready(None);

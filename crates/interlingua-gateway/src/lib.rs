@@ -17,6 +17,7 @@ mod call;
 mod clients;
 mod config;
 mod finished;
+mod handler;
 mod key_pool;
 mod metrics;
 mod model_list;
@@ -34,5 +35,7 @@ pub use config::{
     SystemLookup,
 };
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
+pub use handler::{Handler, HandlerAnswer, HandlerCall};
 pub use script::{Script, ScriptError};
 pub use server::{Server, ServerHandle, StartError};
+pub use service::ServerParts;

@@ -147,11 +147,11 @@ pub(crate) struct ScriptedAnswer {
 
 /// The facts of a request that a script needs.
 #[derive(Debug, Default)]
-struct AskedRequest {
+pub(crate) struct AskedRequest {
     /// The number of turns of the assistant.
     turns: usize,
     /// The last text of the user.
-    user: String,
+    pub(crate) user: String,
 }
 
 impl Script {
@@ -195,7 +195,7 @@ impl Script {
 }
 
 impl AskedRequest {
-    fn of(dialect: &'static Dialect, body: &[u8]) -> Self {
+    pub(crate) fn of(dialect: &'static Dialect, body: &[u8]) -> Self {
         let mut asked = Self::default();
         let (mut in_turn, mut user): (bool, Option<ItemId>) = (false, None);
         let each = |event: &Event<'_>| match event {

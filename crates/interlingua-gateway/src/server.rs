@@ -12,8 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::config::{Config, ConfigError, Lookup};
-use crate::finished::Recorder;
-use crate::service::{Gateway, GatewayState};
+use crate::service::{Gateway, GatewayState, Handlers, ServerParts};
 
 /// The time in which a client must send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -81,21 +80,17 @@ impl From<ConfigError> for StartError {
 impl Server {
     /// Checks a configuration: each backend can be built, each route has a backend.
     pub fn check(config: &Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
-        GatewayState::new(config.clone(), lookup, None).map(|_| ())
+        GatewayState::new(config.clone(), lookup, &Handlers::new(), None).map(|_| ())
     }
 
     /// Listens on the address of the configuration.
-    pub async fn start(
-        config: Config,
-        lookup: &dyn Lookup,
-        recorder: Option<Arc<dyn Recorder>>,
-    ) -> Result<Self, StartError> {
+    pub async fn start(config: Config, lookup: &dyn Lookup, parts: ServerParts) -> Result<Self, StartError> {
         let address = config.listen;
-        let state = GatewayState::new(config, lookup, None)?;
+        let state = GatewayState::new(config, lookup, &parts.handlers, None)?;
         let failed = |error| StartError::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, recorder)) })
+        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts)) })
     }
 
     /// A handle that replaces the configuration of the running server.

@@ -1,5 +1,6 @@
 //! From an HTTP request to the call of a client: path, credentials, body, route.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
+use crate::handler::Handler;
 use crate::model_list;
 use crate::routes::{self, ReadyRoute};
 use crate::{stored_responses, websocket};
@@ -33,6 +35,39 @@ pub(crate) struct Gateway {
     closing: watch::Sender<bool>,
     /// Open connections hold a read guard.
     connections: Arc<tokio::sync::RwLock<()>>,
+    handlers: Handlers,
+}
+
+/// The handlers of a gateway by the names of their backends.
+pub(crate) type Handlers = BTreeMap<String, Arc<dyn Handler>>;
+
+/// The parts of a server that a configuration cannot hold.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct ServerParts {
+    pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) handlers: Handlers,
+}
+
+impl std::fmt::Debug for ServerParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerParts").field("handlers", &self.handlers.keys()).finish_non_exhaustive()
+    }
+}
+
+impl ServerParts {
+    /// Records every call.
+    #[must_use]
+    pub fn with_recorder(self, recorder: Arc<dyn Recorder>) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// Adds a backend that is a program.
+    #[must_use]
+    pub fn with_handler(mut self, name: impl Into<String>, handler: impl Handler) -> Self {
+        self.handlers.insert(name.into(), Arc::new(handler));
+        self
+    }
 }
 
 /// A request to an endpoint, with its body.
@@ -64,13 +99,17 @@ impl GatewayState {
     pub(crate) fn new(
         config: Config,
         lookup: &dyn Lookup,
+        handlers: &Handlers,
         before: Option<&Self>,
     ) -> Result<Self, ConfigError> {
-        let backends: Vec<ReadyBackend> = config
+        let mut backends: Vec<ReadyBackend> = config
             .backends
             .iter()
             .map(|(name, settings)| ReadyBackend::new(name, settings, lookup))
             .collect::<Result<_, _>>()?;
+        for (name, handler) in handlers {
+            backends.push(ReadyBackend::of_handler(name, Arc::clone(handler))?);
+        }
         let routes = routes::routes(&config, &backends)?;
         let ledger = |name: &str| {
             let known = before.and_then(|before| before.clients.iter().find(|client| client.name == name));
@@ -142,13 +181,14 @@ const OWN_HEADERS: [&str; 5] =
     ["anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"];
 
 impl Gateway {
-    pub(crate) fn new(state: GatewayState, recorder: Option<Arc<dyn Recorder>>) -> Self {
+    pub(crate) fn new(state: GatewayState, ServerParts { recorder, handlers }: ServerParts) -> Self {
         Self {
             state: RwLock::new(Arc::new(state)),
             log: Arc::new(CallLog::new(recorder)),
             http: http_client(),
             closing: watch::Sender::new(false),
             connections: Arc::default(),
+            handlers,
         }
     }
 
@@ -183,7 +223,7 @@ impl Gateway {
     pub(crate) fn reload(&self, mut config: Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
         let before = self.state();
         config.listen = before.config.listen;
-        let state = GatewayState::new(config, lookup, Some(&before))?;
+        let state = GatewayState::new(config, lookup, &self.handlers, Some(&before))?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Every client dialect against a script in every backend dialect.
 
+use interlingua::model::FailureClass;
+use interlingua_gateway::{HandlerAnswer, HandlerCall, ServerParts};
 use serde_json::json;
 
 use crate::support::{DIALECTS, HttpAnswer, TestGateway, request, told};
@@ -192,6 +194,34 @@ fn a_stream_without_its_end_is_an_error_for_the_client() {
             assert!(told.contains("halfofit"), "{client} {backend}: {}", answer.body);
             assert!(told.contains("[error"), "{client} {backend}: {told}: {}", answer.body);
             assert!(!told.contains("[end_turn]"), "{client} {backend}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_program_answers_every_client() {
+    let parts =
+        ServerParts::default().with_handler("mine", |call: &HandlerCall, answer: &mut HandlerAnswer| {
+            assert!(call.events().len() > 1, "{call:?}");
+            if call.user_text().contains("question 1") {
+                return answer.fail(FailureClass::RateLimit, "enough");
+            }
+            answer.reasoning("thinking");
+            answer.text(&format!("heard: {}", call.user_text()));
+            answer.call("call_1", "read", r#"{"path":"a"}"#);
+        });
+    let config = "[[route]]\nmodel = \"*\"\nbackend = \"mine\"";
+    let gateway = TestGateway::with_parts(config, SCRIPT, parts);
+    for client in DIALECTS {
+        for stream in [false, true] {
+            let (path, body) = request(client, "m", stream, 0);
+            let said = told(client, &gateway.post(&path, &body));
+            for part in ["heard:question0", r#"[read]{"path":"a"}"#, "[tool_use]"] {
+                assert!(said.contains(part), "{client} {stream}: {said}");
+            }
+            let (path, body) = request(client, "m", stream, 1);
+            let failed = told(client, &gateway.post(&path, &body));
+            assert!(failed.contains("[errorenough]"), "{client} {stream}: {failed}");
         }
     }
 }

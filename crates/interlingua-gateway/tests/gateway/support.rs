@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use interlingua::dialects::{Options, Role};
 use interlingua::pipe::EventReader;
-use interlingua_gateway::{Config, FinishedCall, Lookup, Recorder, Server, ServerHandle};
+use interlingua_gateway::{Config, FinishedCall, Lookup, Recorder, Server, ServerHandle, ServerParts};
 use serde_json::{Value, json};
 
 pub(crate) const DIALECTS: [&str; 6] =
@@ -81,11 +81,15 @@ impl Recorder for Memory {
 
 impl TestGateway {
     pub(crate) fn with(config: &str, script: &'static str) -> Self {
+        Self::with_parts(config, script, ServerParts::default())
+    }
+
+    pub(crate) fn with_parts(config: &str, script: &'static str, parts: ServerParts) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let config = Config::parse(&format!("listen = \"127.0.0.1:0\"\n{config}")).unwrap();
         let calls = Growing::default();
-        let recorder = Arc::new(Memory(calls.clone()));
-        let server = runtime.block_on(Server::start(config, &TestLookup(script), Some(recorder))).unwrap();
+        let parts = parts.with_recorder(Arc::new(Memory(calls.clone())));
+        let server = runtime.block_on(Server::start(config, &TestLookup(script), parts)).unwrap();
         let (address, handle) = (server.address(), server.handle());
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         runtime.spawn(server.serve(async move { drop(stopped.await) }));
