@@ -21,6 +21,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Sleep;
 
 use crate::breaker::Breaker;
+use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
 use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
 use crate::handler::{self, Handler};
 use crate::key_pool::{KeyPool, PickedKey};
@@ -72,7 +73,8 @@ pub(crate) struct ReadyBackend {
 const RETRIES: u32 = 2;
 
 enum BackendKind {
-    Server { url: String, headers: HeaderMap },
+    Server { url: String, headers: HeaderMap, record: Option<Arc<CassetteRecorder>> },
+    Cassette(Cassette),
     Script(Arc<Script>),
     Handler(Arc<dyn Handler>),
 }
@@ -81,6 +83,7 @@ impl std::fmt::Debug for BackendKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             BackendKind::Server { .. } => "Server",
+            BackendKind::Cassette(_) => "Cassette",
             BackendKind::Script(_) => "Script",
             BackendKind::Handler(_) => "Handler",
         })
@@ -127,8 +130,11 @@ impl ReadyBackend {
         };
         let wrong = || ConfigError::NotAnApi { backend: of(), dialect: api.dialect.to_owned() };
         let dialect = Dialect::named(api.dialect).ok_or_else(wrong)?;
-        let kind = if let Some(path) = &settings.script {
-            let failed = |error: String| ConfigError::Script { backend: of(), error };
+        let failed = |error: String| ConfigError::Script { backend: of(), error };
+        let kind = if let Some(path) = &settings.replay {
+            let text = lookup.read(path).map_err(failed)?;
+            BackendKind::Cassette(Cassette::parse(&text, settings.replay_match).map_err(failed)?)
+        } else if let Some(path) = &settings.script {
             let script = if path.is_empty() {
                 Script::default()
             } else {
@@ -142,11 +148,16 @@ impl ReadyBackend {
             if !parsed.is_some_and(|url| url.authority().is_some() && url.scheme().is_some()) {
                 return Err(ConfigError::Url { backend: of(), url });
             }
-            BackendKind::Server { url, headers: headers(name, settings, api)? }
+            let open = |path: &String| {
+                let error = |error| failed(format!("cannot write `{path}`: {error}"));
+                CassetteRecorder::open(path).map(Arc::new).map_err(error)
+            };
+            let record = settings.record.as_ref().map(open).transpose()?;
+            BackendKind::Server { url, headers: headers(name, settings, api)?, record }
         };
         let keys = match &kind {
             BackendKind::Server { .. } => keys(name, settings, api, lookup)?,
-            BackendKind::Script(_) | BackendKind::Handler(_) => KeyPool::new([]),
+            BackendKind::Cassette(_) | BackendKind::Script(_) | BackendKind::Handler(_) => KeyPool::new([]),
         };
         if settings.max_concurrent == Some(0) {
             return Err(ConfigError::ZeroLimit(format!("backend `{name}`")));
@@ -200,7 +211,7 @@ impl ReadyBackend {
         client: &HttpClient,
         BackendRequest { dialect, endpoint, model, body, key, own_headers }: BackendRequest<'_>,
     ) -> Result<BackendResponse, Unreachable> {
-        let (url, headers) = match &self.kind {
+        let (url, headers, record) = match &self.kind {
             BackendKind::Script(script) => {
                 let answer = script.answer(dialect, endpoint.response, model, &body);
                 let is_stream = endpoint.response == Role::Stream && answer.status == 200;
@@ -219,7 +230,20 @@ impl ReadyBackend {
                 let body = BackendBody::Handler(pieces);
                 return Ok(BackendResponse { status: 200, retry_after: None, is_stream, body });
             }
-            BackendKind::Server { url, headers } => (url, headers),
+            BackendKind::Cassette(cassette) => {
+                let path = endpoint.path_for(model);
+                let missing = || Unreachable("the cassette has no answer to this request".to_owned());
+                let answer = cassette.answer(&path, &body).ok_or_else(missing)?.clone();
+                let TapedAnswer { status, is_stream, retry_after, pieces, .. } = answer;
+                let pieces = ScriptBody { pieces: pieces.into_iter(), delay: Duration::ZERO, sleep: None };
+                return Ok(BackendResponse {
+                    status,
+                    retry_after,
+                    is_stream,
+                    body: BackendBody::Script(pieces),
+                });
+            }
+            BackendKind::Server { url, headers, record } => (url, headers, record),
         };
         let path = endpoint.path_for(model);
         // Many servers are documented with the version in their URL.
@@ -229,7 +253,7 @@ impl ReadyBackend {
         };
         let uri: Uri =
             format!("{base}{path}").parse().map_err(|_| Unreachable("the URL is not valid".to_owned()))?;
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() =
             endpoint.method.parse().map_err(|_| Unreachable("the method is not valid".to_owned()))?;
         *request.uri_mut() = uri;
@@ -242,12 +266,14 @@ impl ReadyBackend {
         }
         let response = client.request(request).await.map_err(|error| Unreachable(cause(&error)))?;
         let content_type = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-        Ok(BackendResponse {
-            status: response.status().as_u16(),
-            retry_after: retry_after(response.headers()),
-            is_stream: content_type.is_some_and(|name| name.starts_with(b"text/event-stream")),
-            body: BackendBody::Server(response.into_body()),
-        })
+        let is_stream = content_type.is_some_and(|name| name.starts_with(b"text/event-stream"));
+        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+        let taping = record.as_ref().map(|recorder| {
+            let answer = TapedAnswer { status, is_stream, retry_after, ..TapedAnswer::default() };
+            Box::new(Taping { recorder: Arc::clone(recorder), path, body, answer, is_complete: false })
+        });
+        let body = BackendBody::Server(response.into_body(), taping);
+        Ok(BackendResponse { status, retry_after, is_stream, body })
     }
 }
 
@@ -319,7 +345,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 
 /// The body of a backend's response.
 pub(crate) enum BackendBody {
-    Server(Incoming),
+    Server(Incoming, Option<Box<Taping>>),
     Script(ScriptBody),
     Handler(mpsc::Receiver<Bytes>),
 }
@@ -340,7 +366,17 @@ impl Body for BackendBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match self.get_mut() {
-            BackendBody::Server(body) => Pin::new(body).poll_frame(context),
+            BackendBody::Server(body, taping) => {
+                let frame = std::task::ready!(Pin::new(body).poll_frame(context));
+                if let Some(taping) = taping {
+                    match &frame {
+                        Some(Ok(frame)) => taping.answer.pieces.extend(frame.data_ref().cloned()),
+                        Some(Err(_)) => {}
+                        None => taping.is_complete = true,
+                    }
+                }
+                Poll::Ready(frame)
+            }
             BackendBody::Handler(pieces) => {
                 pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
             }

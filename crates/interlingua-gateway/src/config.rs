@@ -9,6 +9,7 @@ use interlingua::wire::backends::{Backend, is_match};
 use interlingua::wire::endpoints::Api;
 use serde::Deserialize;
 
+use crate::cassette::CassetteMatch;
 use crate::clients::BudgetPeriod;
 
 /// The configuration of a gateway.
@@ -60,6 +61,12 @@ pub struct BackendSettings {
     pub headers: BTreeMap<String, String>,
     /// The path of a script; the backend then is the scripted model instead of a server. Empty for the built-in script.
     pub script: Option<String>,
+    /// The path of a cassette; the backend then answers from recorded exchanges instead of a server.
+    pub replay: Option<String>,
+    /// The rule by which a recorded exchange answers a request.
+    pub replay_match: CassetteMatch,
+    /// The path of a cassette to which the exchanges with the server are appended.
+    pub record: Option<String>,
     /// How often a call is sent again after a failure of the server; 2 by default.
     pub retries: Option<u32>,
     /// The seconds until the server must begin its answer; by default the idle timeout of the gateway.
@@ -287,7 +294,7 @@ pub enum ConfigError {
         /// The name of the backend.
         backend: String,
     },
-    /// A script with an error.
+    /// A script or a cassette with an error.
     Script {
         /// The name of the backend.
         backend: String,

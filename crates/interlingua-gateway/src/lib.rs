@@ -14,6 +14,7 @@ mod answer_body;
 mod backend;
 mod breaker;
 mod call;
+mod cassette;
 mod clients;
 mod config;
 mod finished;
@@ -29,6 +30,7 @@ mod stored_responses;
 mod token_count;
 mod websocket;
 
+pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,

@@ -92,3 +92,30 @@ fn a_stream_passes_unchanged_and_its_missing_end_is_an_error() {
         assert!(!answer.body.contains("[DONE]"), "{}", answer.body);
     }
 }
+
+#[test]
+fn a_recorded_server_answers_again_without_a_network() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cassette.jsonl");
+    let _ = std::fs::remove_file(&folder);
+    let path = folder.to_str().unwrap();
+    let answered = answer("openai-chat");
+    let upstream = Upstream::start([Act::Answer(200, "", answered.clone()), Act::Close]);
+    let url = &upstream.url;
+    let record = format!(
+        "[backend.b]\ndialect = \"openai-chat\"\nurl = \"{url}\"\nkey = \"backend-secret\"\nrecord = '{path}'\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+    );
+    let (post, body) = request("anthropic", "m", false, 0);
+    let live = TestGateway::with(&record, "").post(&post, &body);
+    assert_eq!(live.status, 200, "{}", live.body);
+    let cassette = std::fs::read_to_string(path).unwrap();
+    assert!(!cassette.contains("backend-secret") && cassette.contains("yes"), "{cassette}");
+    // The lookup of the test returns this text for every path.
+    let cassette: &'static str = Box::leak(cassette.into_boxed_str());
+    let replay =
+        "[backend.b]\ndialect = \"openai-chat\"\nreplay = \"c\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"";
+    let gateway = TestGateway::with(replay, cassette);
+    assert_eq!(gateway.post(&post, &body).body, live.body);
+    let (post, other) = request("anthropic", "m", false, 1);
+    let missing = gateway.post(&post, &other);
+    assert!(missing.status >= 500 && missing.body.contains("the cassette has no answer"), "{}", missing.body);
+}

@@ -102,19 +102,39 @@ pub const MEMBERS: [&str; 14] = [
     "outcome", "error", "previous", "digest",
 ];
 
+/// The facts of a model call that its receipt proves.
+#[derive(Clone, Debug)]
+pub struct CallProof<'c> {
+    /// A label for the call.
+    pub task: Option<String>,
+    /// The route of the request.
+    pub route: Route,
+    /// The request of the client.
+    pub request: Digest,
+    /// The request to the backend.
+    pub sent: Option<Digest>,
+    /// The answer of the backend.
+    pub response: Option<Digest>,
+    /// The answer for the client.
+    pub returned: Option<Digest>,
+    /// The report of the request.
+    pub report: &'c Report,
+    /// The outcome; `None` before there is an answer.
+    pub outcome: Option<&'c CallOutcome>,
+    /// The previous receipt.
+    pub previous: Option<&'c Digest>,
+}
+
 impl Receipt {
-    pub(super) fn of(
-        order: &WorkOrder,
-        (backend, model): (&str, Option<String>),
-        (sent, report): (&[u8], &Report),
-        answer: Option<&AnswerProof>,
-        previous: Option<&Digest>,
-    ) -> Self {
+    /// The receipt of a model call.
+    pub fn of_call(call: CallProof<'_>) -> Self {
+        let CallProof { task, route, request, sent, response, returned, report, outcome: of_call, previous } =
+            call;
         let mut losses = report.lost_paths.clone();
         let mut notes = report.notes.clone();
         let mut outcome = if losses.is_empty() { Outcome::Complete } else { Outcome::Partial };
         let mut error = None;
-        if let Some(AnswerProof { outcome: of_call, .. }) = answer {
+        if let Some(of_call) = of_call {
             losses.extend(of_call.report.lost_paths.iter().cloned());
             notes.extend(of_call.report.notes.iter().copied());
             outcome = outcome_of(of_call.stop);
@@ -124,19 +144,39 @@ impl Receipt {
             }
         }
         Self {
+            task,
+            route,
+            request,
+            sent,
+            response,
+            returned,
+            losses,
+            notes,
+            usage: of_call.and_then(|of_call| of_call.usage),
+            outcome,
+            error,
+            previous: previous.map(|digest| digest.sha256.clone()),
+        }
+    }
+
+    pub(super) fn of(
+        order: &WorkOrder,
+        (backend, model): (&str, Option<String>),
+        (sent, report): (&[u8], &Report),
+        answer: Option<&AnswerProof>,
+        previous: Option<&Digest>,
+    ) -> Self {
+        Self::of_call(CallProof {
             task: order.task.clone(),
             route: route(order, Some(backend), model),
             request: Digest::of(order.request.as_bytes()),
             sent: Some(Digest::of(sent)),
             response: answer.map(|answer| answer.response.clone()),
             returned: answer.map(|answer| answer.returned.clone()),
-            losses,
-            notes,
-            usage: answer.and_then(|answer| answer.outcome.usage),
-            outcome,
-            error,
-            previous: previous.map(|digest| digest.sha256.clone()),
-        }
+            report,
+            outcome: answer.map(|answer| &answer.outcome),
+            previous,
+        })
     }
 
     pub(super) fn of_refusal(order: &WorkOrder, refusal: &Refusal, previous: Option<&Digest>) -> Self {
