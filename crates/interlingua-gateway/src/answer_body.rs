@@ -47,6 +47,15 @@ pub(crate) struct StreamedAnswer {
     idle_timeout: Duration,
     /// Whether the output so far ends between two events.
     between_events: bool,
+    flush: FirstFlush,
+}
+
+/// The state of the first output, which must not wait in the buffer of the connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstFlush {
+    NoOutputYet,
+    Due,
+    Done,
 }
 
 impl StreamedAnswer {
@@ -68,6 +77,7 @@ impl StreamedAnswer {
             last_data: Instant::now(),
             idle_timeout,
             between_events: true,
+            flush: FirstFlush::NoOutputYet,
         };
         answer.held = answer.formed(out, pipe.is_err());
         tracker.returned(answer.held.as_deref().unwrap_or_default());
@@ -79,6 +89,21 @@ impl StreamedAnswer {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        // The connection sends its buffer when the body has to wait. The first byte must not wait for a backend that is
+        // faster than the connection.
+        if self.flush == FirstFlush::Due {
+            self.flush = FirstFlush::Done;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let bytes = ready!(self.poll_bytes(context));
+        if self.flush == FirstFlush::NoOutputYet {
+            self.flush = FirstFlush::Due;
+        }
+        Poll::Ready(bytes)
+    }
+
+    fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(held) = self.held.take() {
             return Poll::Ready(Some(held));
         }
