@@ -141,7 +141,7 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
 }
 
 /// Runs each target for some seconds, on stable: guided by coverage, without sanitizers, which safe code hardly needs.
-/// The corpus is kept in `fuzz/corpus`; the fixtures are its seeds.
+/// The corpus is kept in `fuzz/corpus`; the fixtures and the probes of records are its seeds.
 fn fuzz(arguments: &[String]) -> TaskResult<()> {
     let seconds: u64 = arguments.first().map_or(Ok(10), |text| text.parse())?;
     let version = output(&mut command("rustc", ["-vV"]))?;
@@ -167,9 +167,12 @@ fn fuzz(arguments: &[String]) -> TaskResult<()> {
     Ok(())
 }
 
-/// The folders with fixtures.
+/// The folders with fixtures, and the folder with the indented records of `interlingua-record`.
 fn seeds() -> Vec<PathBuf> {
-    let mut folders = vec![root().join("crates/interlingua/fixtures")];
+    let mut folders = vec![
+        root().join("crates/interlingua/fixtures"),
+        root().join("crates/interlingua-record/tests/probes"),
+    ];
     let mut seeds = Vec::new();
     while let Some(folder) = folders.pop() {
         let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -334,3 +334,42 @@ fn agents_below_agents_without_end_are_shown() {
         assert!(!flags.is_empty() || deepest == Some(8), "{deepest:?}");
     }
 }
+
+#[test]
+fn a_result_belongs_to_a_call_of_its_own_session() {
+    let dir = Dir::new("show_sessions");
+    let line = |session: &str, uuid: &str, author: &str, content: &str| {
+        format!(
+            r#"{{"type":"{author}","uuid":"{session}{uuid}","sessionId":"{session}","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"{author}","content":{content}}}}}"#
+        ) + "\n"
+    };
+    let call = |command: &str| {
+        format!(r#"[{{"type":"tool_use","id":"toolu_1","name":"Bash","input":{{"command":"{command}"}}}}]"#)
+    };
+    let result =
+        |text: &str| format!(r#"[{{"type":"tool_result","tool_use_id":"toolu_1","content":"{text}"}}]"#);
+    let [a_call, b_call] = ["a", "b"].map(|session| {
+        line(session, "1", "user", "\"go\"")
+            + &line(session, "2", "assistant", &call(&format!("run_{session}")))
+    });
+    let [a_result, b_result] =
+        ["a", "b"].map(|session| line(session, "3", "user", &result(&format!("from_{session}"))));
+    // In every order of the lines, with each session in its own order.
+    for log in [
+        [&a_call, &b_call, &a_result, &b_result],
+        [&a_call, &b_call, &b_result, &a_result],
+        [&a_call, &a_result, &b_call, &b_result],
+    ] {
+        dir.write("x.jsonl", log.map(String::as_str).concat());
+        let shown = dir.run("show x.jsonl").stdout().to_owned();
+        for session in ["a", "b"] {
+            let line = shown.lines().find(|line| line.contains(&format!("run_{session}"))).expect("shown");
+            assert!(line.contains(&format!("from_{session}")), "{shown}");
+        }
+    }
+    // A result in another session than the call is not its result.
+    dir.write("x.jsonl", format!("{a_call}{b_result}"));
+    let shown = dir.run("show x.jsonl").stdout().to_owned();
+    let line = shown.lines().find(|line| line.contains("run_a")).expect("shown");
+    assert!(line.contains("no result") && shown.contains("from_b"), "{shown}");
+}

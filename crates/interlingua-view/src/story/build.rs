@@ -49,14 +49,14 @@ impl Writer for StoryWriter {
 struct Gathering {
     story: Story,
     open: HashMap<ItemId, OpenPlace>,
-    /// Entries of calls by call id, for results, permissions and subagents.
-    calls: HashMap<String, usize>,
     /// Entries by their native id.
     ids: HashMap<String, usize>,
-    /// The entry of the call that started a subagent, by the subagent's name.
-    agents: HashMap<String, usize>,
-    permissions: HashMap<String, usize>,
-    questions: HashMap<String, usize>,
+    /// The names in the current session.
+    names: SessionNames,
+    /// The names in the other sessions of the log, by session id. Lines of several sessions may alternate.
+    other_names: HashMap<String, SessionNames>,
+    /// A session has started, maybe after its first entries.
+    has_session: bool,
     responses: Vec<ModelResponse>,
     by_id: HashMap<String, usize>,
     open_response: Option<usize>,
@@ -66,6 +66,17 @@ struct Gathering {
     news: bool,
     /// The first turn of the current session.
     part_turn: usize,
+}
+
+/// The entries that later lines of the same session refer to by name.
+#[derive(Debug, Default)]
+struct SessionNames {
+    /// Entries of calls by call id, for results, permissions and subagents.
+    calls: HashMap<String, usize>,
+    /// The entry of the call that started a subagent, by the subagent's name.
+    agents: HashMap<String, usize>,
+    permissions: HashMap<String, usize>,
+    questions: HashMap<String, usize>,
 }
 
 /// The usage of one model response.
@@ -174,7 +185,8 @@ impl Gathering {
     fn began(&mut self, session: &Session<'_>) {
         // A log may give the id of its second session only after that session's first lines.
         let known = self.story.session.id.as_ref();
-        if known.is_some_and(|known| session.id.as_ref() != Some(known)) && !self.story.entries.is_empty() {
+        let is_other = known.is_none() || session.id.as_ref() != known;
+        if std::mem::replace(&mut self.has_session, true) && is_other && !self.story.entries.is_empty() {
             let id = session.id.clone().unwrap_or(Str::escaped(""));
             let began = EntryBody::Began(id.into_owned());
             self.end_part();
@@ -183,11 +195,9 @@ impl Gathering {
             // The new session starts a new turn.
             self.story.turns.push(StoryTurn::default());
             self.told = Session::default();
-            for ids in
-                [&mut self.calls, &mut self.ids, &mut self.agents, &mut self.permissions, &mut self.questions]
-            {
-                ids.clear();
-            }
+            self.ids.clear();
+            self.names = SessionNames::default();
+            self.other_names.clear();
             self.line(began);
         }
         self.session(session);
@@ -203,6 +213,13 @@ impl Gathering {
     }
 
     fn session(&mut self, session: &Session<'_>) {
+        if let (Some(before), Some(id)) = (&self.story.session.id, &session.id)
+            && before != id
+        {
+            let names = self.other_names.remove(id.as_escaped()).unwrap_or_default();
+            let names = std::mem::replace(&mut self.names, names);
+            self.other_names.insert(before.as_escaped().to_owned(), names);
+        }
         let news = session.clone().into_owned().news_to(&self.story.session);
         self.news |= news != Session::default();
         self.story.session.update(news);
@@ -239,13 +256,13 @@ impl Gathering {
         }
         let SharedHead { native_id, parent_call, agent, time, model, copied_from, replaces } = head;
         let at = self.story.entries.len();
-        let started_by = parent_call.and_then(|call| self.calls.get(call.as_escaped())).copied();
+        let started_by = parent_call.and_then(|call| self.names.calls.get(call.as_escaped())).copied();
         let started_by = match &agent {
             Some(agent) => {
                 if let Some(call) = started_by {
-                    self.agents.insert(agent.as_escaped().to_owned(), call);
+                    self.names.agents.insert(agent.as_escaped().to_owned(), call);
                 }
-                started_by.or_else(|| self.agents.get(agent.as_escaped()).copied())
+                started_by.or_else(|| self.names.agents.get(agent.as_escaped()).copied())
             }
             None => started_by,
         };
@@ -387,12 +404,12 @@ impl Gathering {
                 };
                 let at = self.add(EntryBody::Tool(Box::new(tool)), shared);
                 if let Some(id) = call_id {
-                    self.calls.insert(id.as_escaped().to_owned(), at);
+                    self.names.calls.insert(id.as_escaped().to_owned(), at);
                 }
                 open.place = Some((at, None));
             }
             ItemKind::ToolResult(ToolResult { call_id, name }) => {
-                let call = call_id.as_ref().and_then(|id| self.calls.get(id.as_escaped())).copied();
+                let call = call_id.as_ref().and_then(|id| self.names.calls.get(id.as_escaped())).copied();
                 let at = call.unwrap_or_else(|| self.unasked(call_id.as_ref(), name.as_ref(), shared));
                 if let Some(StoryEntry { body: EntryBody::Tool(tool), .. }) = self.story.entries.get_mut(at) {
                     open.place = Some((at, Some(tool.results.len())));
@@ -419,7 +436,7 @@ impl Gathering {
         };
         let at = self.add(EntryBody::Tool(Box::new(tool)), head);
         if let Some(id) = call_id {
-            self.calls.insert(id.as_escaped().to_owned(), at);
+            self.names.calls.insert(id.as_escaped().to_owned(), at);
         }
         at
     }
@@ -492,26 +509,26 @@ impl Gathering {
 
     fn permission(&mut self, permission: &Permission<'_>) {
         let id = permission.id.as_escaped().to_owned();
-        let known = self.permissions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
+        let known = self.names.permissions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
         if let Some(EntryBody::Permission(known)) = known.map(|entry| &mut entry.body) {
             if permission.answer.is_some() {
                 known.answer = permission.clone().into_owned().answer;
             }
         } else {
             let at = self.line(EntryBody::Permission(Box::new(permission.clone().into_owned())));
-            self.permissions.insert(id, at);
+            self.names.permissions.insert(id, at);
         }
     }
 
     fn question(&mut self, question: &Question<'_>) {
         let id = question.id.as_escaped().to_owned();
-        let known = self.questions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
+        let known = self.names.questions.get(&id).and_then(|&at| self.story.entries.get_mut(at));
         if let Some(EntryBody::Question(known)) = known.map(|entry| &mut entry.body) {
             let Question { answers, declined, .. } = question.clone().into_owned();
             (known.answers, known.declined) = (answers, declined);
         } else {
             let at = self.line(EntryBody::Question(Box::new(question.clone().into_owned())));
-            self.questions.insert(id, at);
+            self.names.questions.insert(id, at);
         }
     }
 

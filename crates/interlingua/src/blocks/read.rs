@@ -153,7 +153,10 @@ fn open_members(
             tag.note(Field::Structure);
             let text = text?.take_text(Field::MessageText)?;
             if support(&text) {
-                out.delta(message, number, Part::Text(text));
+                match extent {
+                    Extent::Whole => out.delta(message, number, Part::Text(text)),
+                    Extent::Beginning => out.piece(message, number, Part::Text(text)),
+                }
             }
             for source in block.get("citations").into_iter().flat_map(|list| list.elements()) {
                 out.delta(message, number, Part::Citation(citation(source)));

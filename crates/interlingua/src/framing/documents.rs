@@ -12,6 +12,12 @@
 //! A document without an end would swallow all following documents. In an indented file, as most files with several
 //! lines are, the indent of a line shows where the next document or element begins: the open document or element is
 //! then torn, and ends there.
+//!
+//! A line with that indent may also be a value of the open frame, if the frame so far ends with `:`, `[` or a comma in
+//! a list. The line then continues the frame and is remembered as a candidate. A frame that is complete in the end was
+//! not torn. A frame that turns out to be torn ends at its first candidate, and the bytes from there on are framed
+//! again, with each such line as a beginning. So no byte is framed more than twice. A frame over the limit is passed
+//! on in pieces, and its candidates are dropped.
 
 use super::nesting::{Nesting, NestingMark};
 use super::{ByteOrderMark, Frame, FrameKind, Framer, Gathered, PieceOf};
@@ -43,6 +49,10 @@ pub struct DocumentFramer {
     /// A tail that is being turned into a document.
     tail: Vec<u8>,
     layout: Layout,
+    /// The first candidate in the current frame.
+    candidate: Option<TearCandidate>,
+    /// The bytes of a torn frame are framed again: every line that may begin a frame does.
+    reframing: bool,
     mark: ByteOrderMark,
 }
 
@@ -85,10 +95,18 @@ struct Layout {
 }
 
 /// The kind of frame whose beginning tears the open frame.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tear {
     Element,
     Document,
+}
+
+/// A line that begins the next frame if the open frame is torn, and is a value of the open frame otherwise.
+#[derive(Debug)]
+struct TearCandidate {
+    /// The position of the line in the buffer.
+    at: usize,
+    tear: Tear,
 }
 
 impl DocumentFramer {
@@ -108,6 +126,8 @@ impl DocumentFramer {
             nesting: Nesting::default(),
             tail: Vec::new(),
             layout: Layout::default(),
+            candidate: None,
+            reframing: false,
             mark: ByteOrderMark::default(),
         }
     }
@@ -127,8 +147,49 @@ impl DocumentFramer {
             State::Between(Some(_)) | State::Ended | State::Tail | State::TailValue => PieceOf::Tail,
         };
         if self.buffer.add(bytes, each) {
-            // The bytes of the last name have been passed on.
+            // The bytes of the last name and of the candidate have been passed on.
             self.last_string = 0..0;
+            self.candidate = None;
+        }
+    }
+
+    /// Processes bytes of any number of lines.
+    fn feed_lines(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
+        while !bytes.is_empty() {
+            // Within a value, only a line with an opening bracket can begin a new frame.
+            let in_value = matches!(self.state, State::HeadValue | State::Element | State::TailValue);
+            if self.layout.begins_line && in_value && self.layout.indent.is_empty() {
+                let first = bytes.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+                self.layout.begins_line = first.is_none_or(|first| *first == b'{');
+            }
+            if self.layout.begins_line {
+                let space = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+                let (space, rest) = bytes.split_at(space);
+                self.layout.indent.extend_from_slice(space);
+                bytes = rest;
+                let first = bytes.first().copied();
+                if first.is_none() && self.layout.indent.len() < LONGEST_INDENT {
+                    return;
+                }
+                if let Some(first) = first {
+                    self.begin_line(first, each);
+                }
+                self.feed_indent(each);
+                continue;
+            }
+            let line = memchr::memchr(b'\n', bytes).map(|at| at + 1);
+            let (line, rest) = bytes.split_at(line.unwrap_or(bytes.len()));
+            self.feed(line, each);
+            if line.ends_with(b"\n") {
+                // No string continues on the next line.
+                self.nesting.end_string();
+                self.string = None;
+                if self.state == State::Stray {
+                    self.state = State::Between(Some(FrameKind::Document));
+                }
+                self.layout.begins_line = true;
+            }
+            bytes = rest;
         }
     }
 
@@ -196,6 +257,7 @@ impl DocumentFramer {
     /// Passes on a complete or torn document.
     fn end_document(&mut self, kind: FrameKind<'static>, each: &mut dyn FnMut(Frame<'_>)) {
         self.state = State::Between(None);
+        self.candidate = None;
         self.layout.seen = true;
         self.layout.flat |= self.layout.indented == Some(false);
         if kind == FrameKind::Tail && !self.buffer.oversized {
@@ -330,6 +392,7 @@ impl DocumentFramer {
         if !is_list {
             return;
         }
+        self.candidate = None;
         let first = self.buffer.bytes.split_off(head);
         self.buffer.bytes.push(b']');
         let bytes = &self.buffer.bytes;
@@ -341,6 +404,7 @@ impl DocumentFramer {
     /// Processes the first byte after the list's opening bracket that is not whitespace.
     fn end_head(&mut self, byte: u8, each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let ends = byte == b']';
+        self.candidate = None;
         // The whitespace in an empty list belongs to the head, otherwise to the first element.
         let space = self.buffer.bytes.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
         let space = if ends || self.buffer.oversized { 0 } else { space };
@@ -417,6 +481,7 @@ impl DocumentFramer {
             self.add_to_element(bytes, each);
         }
         let kind = FrameKind::Element { comma: self.comma };
+        self.candidate = None;
         if self.buffer.oversized {
             self.buffer.end(kind, each);
         } else {
@@ -464,7 +529,49 @@ impl DocumentFramer {
         self.tail.extend_from_slice(rest);
     }
 
-    /// Whether a line with the current indent and this first byte cannot be part of the open frame.
+    /// Processes the beginning of a line whose first byte after the indent is `first`: the line may tear the open
+    /// frame.
+    fn begin_line(&mut self, first: u8, each: &mut dyn FnMut(Frame<'_>)) {
+        let Some(mut tear) = self.tears(first) else { return };
+        if self.remembers(tear) {
+            return;
+        }
+        if let Some(candidate) = self.candidate.take() {
+            let indent = std::mem::take(&mut self.layout.indent);
+            self.reframe(&candidate, each);
+            self.layout.indent = indent;
+            let Some(again) = self.tears(first).filter(|tear| !self.remembers(*tear)) else { return };
+            tear = again;
+        }
+        self.tear(tear, each);
+    }
+
+    /// Remembers a line that may be a value of the open frame as a candidate. Returns whether the line may be one.
+    fn remembers(&mut self, tear: Tear) -> bool {
+        let frame = self.buffer.bytes.trim_ascii_end();
+        let before_element = self.state == State::Element && frame.is_empty();
+        // A frame with a candidate is kept until its end, so it is searched for its brackets only once.
+        let expects_value =
+            before_element || self.candidate.is_some() && frame.ends_with(b",") || value_follows(frame);
+        let may_be_value = expects_value && !self.buffer.oversized && !self.reframing;
+        if may_be_value {
+            let at = self.buffer.bytes.len();
+            self.candidate.get_or_insert(TearCandidate { at, tear });
+        }
+        may_be_value
+    }
+
+    /// Ends the open frame, which is torn, at its first candidate, and frames the bytes from there on again.
+    fn reframe(&mut self, candidate: &TearCandidate, each: &mut dyn FnMut(Frame<'_>)) {
+        let rest = self.buffer.bytes.split_off(candidate.at);
+        self.tear(candidate.tear, each);
+        self.layout.begins_line = true;
+        self.reframing = true;
+        self.feed_lines(&rest, each);
+        self.reframing = false;
+    }
+
+    /// The kind of frame that a line with the current indent and this first byte begins, judged by the indent alone.
     fn tears(&mut self, first: u8) -> Option<Tear> {
         let Layout { indent, indented, element, seen, flat, .. } = &mut self.layout;
         if matches!(self.state, State::Head | State::Tail) && indented.is_none() && first != b'{' {
@@ -525,50 +632,20 @@ impl Framer for DocumentFramer {
     }
 
     fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) {
-        let (kept, mut bytes) = self.mark.skip(bytes, each);
+        let (kept, bytes) = self.mark.skip(bytes, each);
         self.feed(kept, each);
-        while !bytes.is_empty() {
-            // Within a value, only a line with an opening bracket can begin a new frame.
-            let in_value = matches!(self.state, State::HeadValue | State::Element | State::TailValue);
-            if self.layout.begins_line && in_value && self.layout.indent.is_empty() {
-                let first = bytes.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-                self.layout.begins_line = first.is_none_or(|first| *first == b'{');
-            }
-            if self.layout.begins_line {
-                let space = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-                let (space, rest) = bytes.split_at(space);
-                self.layout.indent.extend_from_slice(space);
-                bytes = rest;
-                let first = bytes.first().copied();
-                if first.is_none() && self.layout.indent.len() < LONGEST_INDENT {
-                    return;
-                }
-                if let Some(tear) = first.and_then(|first| self.tears(first)) {
-                    self.tear(tear, each);
-                }
-                self.feed_indent(each);
-                continue;
-            }
-            let line = memchr::memchr(b'\n', bytes).map(|at| at + 1);
-            let (line, rest) = bytes.split_at(line.unwrap_or(bytes.len()));
-            self.feed(line, each);
-            if line.ends_with(b"\n") {
-                // No string continues on the next line.
-                self.nesting.end_string();
-                self.string = None;
-                if self.state == State::Stray {
-                    self.state = State::Between(Some(FrameKind::Document));
-                }
-                self.layout.begins_line = true;
-            }
-            bytes = rest;
-        }
+        self.feed_lines(bytes, each);
     }
 
     fn finish(&mut self, each: &mut dyn FnMut(Frame<'_>)) {
         let kept = self.mark.finish();
         self.feed(kept, each);
         self.feed_indent(each);
+        let is_open = !matches!(self.state, State::Between(_));
+        if let Some(candidate) = self.candidate.take().filter(|_| is_open) {
+            self.reframe(&candidate, each);
+            self.feed_indent(each);
+        }
         match self.state {
             State::Between(kind) => self.end_document(kind.unwrap_or(FrameKind::Document), each),
             State::Head | State::HeadValue | State::Begun | State::Stray => {
@@ -587,6 +664,33 @@ fn has_member(text: &[u8], names: &[&str]) -> bool {
     let mut tape = TapeBuf::default();
     tape.parse(text, &Limits::default())
         .is_ok_and(|tape| names.iter().any(|name| tape.root().get(name).is_some()))
+}
+
+/// Whether a text that ends in the middle of a document continues with a value: after a colon, after the opening
+/// bracket of a list, and after a comma in a list.
+pub(super) fn value_follows(text: &[u8]) -> bool {
+    match text.last() {
+        Some(b':' | b'[') => true,
+        Some(b',') => innermost_bracket(text) == Some(b'['),
+        _ => false,
+    }
+}
+
+/// The last opening bracket of a text that is not closed. No string continues on the next line.
+fn innermost_bracket(text: &[u8]) -> Option<u8> {
+    let (mut open, mut string, mut escaped) = (Vec::new(), false, false);
+    for &byte in text {
+        match byte {
+            b'\n' => (string, escaped) = (false, false),
+            _ if escaped => escaped = false,
+            b'\\' if string => escaped = true,
+            b'"' => string = !string,
+            b'{' | b'[' if !string => open.push(byte),
+            b'}' | b']' if !string => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.pop()
 }
 
 /// The maximum indent that is compared; after a longer indent the search stops.

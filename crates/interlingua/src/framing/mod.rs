@@ -534,7 +534,10 @@ mod tests {
     #[test]
     fn a_torn_document_ends_where_the_next_one_begins() {
         let path = Framing::LinesOrDocuments(&["a"], &[]);
-        let whole = "{\n  \"x\": {\n    \"y\": 1\n  }\n}\n";
+        let wholes = [
+            "{\n  \"x\": {\n    \"y\": 1\n  }\n}\n",
+            "{\n  \"x\": [\n    1,\n    {\n      \"y\": [\n        2\n      ]\n    },\n    3\n  ]\n}\n",
+        ];
         let texts = |text: &str| -> Vec<String> {
             let found = frames(path, 1000, text.len(), text);
             for chunk in 1..text.len() {
@@ -542,11 +545,15 @@ mod tests {
             }
             found.into_iter().map(|(text, _)| text).collect()
         };
-        for cut in 3..whole.len() - 3 {
-            let torn = &whole[..cut];
-            let line = if torn.ends_with('\n') { "" } else { "\n" };
-            let found = texts(&format!("{whole}{torn}{line}{whole}{whole}"));
-            assert_eq!(found[found.len() - 2..], [whole, whole], "{torn}");
+        for whole in wholes {
+            for cut in 3..whole.len() - 3 {
+                let torn = &whole[..cut];
+                let line = if torn.ends_with('\n') { "" } else { "\n" };
+                let found = texts(&format!("{whole}{torn}{line}{whole}{whole}"));
+                assert_eq!(found[found.len() - 2..], [whole, whole], "{torn}");
+                let found = texts(&format!("{whole}{torn}{line}{whole}"));
+                assert_eq!(found[found.len() - 1..], [whole], "{torn}");
+            }
         }
         // A torn element ends likewise.
         let element = "\n    {\n      \"b\": [\n        {}\n      ]\n    }";
@@ -557,6 +564,36 @@ mod tests {
                 &element[1..]
             ));
             assert!(found.iter().filter(|text| text.trim() == element.trim()).count() >= 3, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_valid_document_of_any_layout_is_not_torn() {
+        const TOKENS: &[&str] = &[
+            "{", "\"v\"", ":", "{", "\"w\"", ":", "[", "1", ",", "{", "}", ",", "{", "\"z\"", ":", "{", "}",
+            "}", "]", "}", ",", "\"a\"", ":", "[", "{", "\"b\"", ":", "[", "{", "}", ",", "{", "}", "]", "}",
+            ",", "{", "\"b\"", ":", "{", "}", "}", ",", "2", "]", ",", "\"c\"", ":", "{", "\"d\"", ":", "[",
+            "{", "}", ",", "{", "}", "]", "}", "}",
+        ];
+        let spaces = ["", "", "\n", "\n  ", "\n    ", "\r\n", " ", "\n\n"];
+        let mut state = 1u64;
+        let mut next = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let without_spaces = |text: &str| text.replace([' ', '\r', '\n'], "");
+        for round in 0..2_000 {
+            // An indented or a flat document before the tested document decides a layout that the latter leaves open.
+            let mut text = ["", "{\n  \"a\": []\n}\n", "{\n\"a\": []\n}\n"][round % 3].to_owned();
+            for token in TOKENS {
+                text.push_str(token);
+                text.push_str(spaces[next(spaces.len())]);
+            }
+            let found = frames(Framing::Documents(&["a"]), 1000, 1 + next(40), &text);
+            let found: Vec<String> = found.iter().map(|(text, _)| without_spaces(text)).collect();
+            let head = r#"{"v":{"w":[1,{},{"z":{}}]},"a":[]}"#;
+            let frames = [head, r#"{"b":[{},{}]}"#, r#"{"b":{}}"#, "2", r#"{"c":{"d":[{},{}]}}"#];
+            assert!(found.ends_with(&frames.map(str::to_owned)), "{found:?} of {text}");
         }
     }
 
@@ -573,6 +610,10 @@ mod tests {
         assert_eq!(kinds("{\n \"a\":[1]}\n"), ["Head", "Element { comma: false }", "Tail"]);
         assert_eq!(kinds("{\n \"x\":1}\n{}"), ["Document", "Document"]);
         assert_eq!(kinds("{\"x\":1}{\"x\":2}"), ["Document", "Document"]);
+        // The elements of a list have lines of their own.
+        let list = ["Head", "Element { comma: false }", "Element { comma: true }", "Tail"];
+        assert_eq!(kinds("{\"a\":[\n{\"x\":1},\n{\"x\":2}\n]}\n"), list);
+        assert_eq!(kinds("{\"v\":[1,\n{}],\"a\":[\n{\n\"x\":1},\n{\"x\":2}\n]}\n"), list);
         // A torn first line.
         assert_eq!(kinds("{\"x\":\n{\"x\":2}\n"), ["Line", "Line"]);
         assert_eq!(kinds("\n# text\n"), ["Line", "Line"]);

@@ -90,6 +90,32 @@ pub(crate) fn is_object(tape: &mut TapeBuf, text: &str) -> bool {
     text.starts_with('{') && tape.parse(text, &Limits::default()).is_ok()
 }
 
+/// Arguments that were complete when their call began. Deltas can only repeat complete arguments.
+#[derive(Debug)]
+pub(crate) struct CompleteArguments {
+    /// The decoded arguments that no delta has repeated yet.
+    rest: String,
+}
+
+impl CompleteArguments {
+    /// The arguments at the beginning of a call; `None` if they are not complete, so that deltas continue them.
+    pub(crate) fn of(args: &Args<'_>, plain: &mut String) -> Option<Self> {
+        let mut progress = JsonProgress::default();
+        progress.read(args, plain);
+        progress.is_complete().then(|| Self { rest: plain.clone() })
+    }
+
+    /// Whether a delta repeats the next part of the arguments.
+    pub(crate) fn repeats(&mut self, delta: &Str<'_>) -> bool {
+        let delta = delta.decode();
+        let repeats = self.rest.starts_with(&*delta);
+        if repeats {
+            self.rest.drain(..delta.len());
+        }
+        repeats
+    }
+}
+
 /// Tracks whether a JSON value that arrives in pieces is complete.
 #[derive(Debug, Default)]
 pub(crate) struct JsonProgress {

@@ -43,7 +43,7 @@ pub(crate) mod turns;
 pub(crate) mod words;
 
 pub use aliases::{Letters, alias};
-pub(crate) use arguments::{JsonProgress, is_object};
+pub(crate) use arguments::{CompleteArguments, JsonProgress, is_object};
 
 use crate::model::Field;
 use crate::tape::{Kind, Val};

@@ -360,6 +360,11 @@ impl<'a> Narrowing<'_, 'a, '_> {
         is_any
     }
 
+    /// Books a tool that is not offered.
+    pub(crate) fn lose_all_of(&mut self, tool: &Tool<'_>, reason: Reason) {
+        self.out.lose_all(tool, reason);
+    }
+
     /// Whether the target has a list of allowed tools.
     fn lists_allowed_tools(&self) -> bool {
         !matches!((self.profile.support)(Field::AllowedTools), Support::No(_) | Support::Emulated(_))

@@ -937,6 +937,52 @@ fn arguments_that_the_agent_spells_anew_are_the_same_and_others_are_not() {
 }
 
 #[test]
+fn deltas_continue_the_content_of_a_block_start() {
+    let event = |event: &str| {
+        format!(r#"{{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{event}}}"#)
+            + "\n"
+    };
+    let block = |index: u32, start: &str, sort: &str, member: &str, delta: &str| {
+        let start = format!(r#"{{"type":"content_block_start","index":{index},"content_block":{start}}}"#);
+        let delta = format!(
+            r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{sort}","{member}":"{delta}"}}}}"#
+        );
+        event(&start) + &event(&delta)
+    };
+    let thinking = r#"{"type":"thinking","thinking":"Th","signature":"c2"}"#;
+    let call = r#"{"type":"tool_use","id":"t","name":"Run","input":"{\"a\":"}"#;
+    let whole = |block: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{{"id":"m","role":"assistant","content":[{block}]}}}}"#
+        ) + "\n"
+    };
+    let log = [
+        event(r#"{"type":"message_start","message":{"id":"m","role":"assistant"}}"#),
+        block(0, thinking, "thinking_delta", "thinking", "ink"),
+        event(
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"ln"}}"#,
+        ),
+        whole(r#"{"type":"thinking","thinking":"Think","signature":"c2ln"}"#),
+        block(1, r#"{"type":"text","text":"Hel"}"#, "text_delta", "text", "lo"),
+        whole(r#"{"type":"text","text":"Hello"}"#),
+        block(2, call, "input_json_delta", "partial_json", "1}"),
+        whole(r#"{"type":"tool_use","id":"t","name":"Run","input":{"a":1}}"#),
+    ]
+    .concat();
+    let (out, report) = books(&log, "claude-stream", "universal");
+    let told: Vec<String> = of(&parse(out.as_bytes()), "item.completed")
+        .iter()
+        .map(|event| event["data"]["item"]["content"].to_string())
+        .collect();
+    for content in
+        [r#""text":"Think""#, r#""signature":"c2ln""#, r#""text":"Hello""#, r#""arguments":"{\"a\":1}""#]
+    {
+        assert!(told.iter().any(|told| told.contains(content)), "{content} in {told:?}");
+    }
+    assert!(report.lost_paths.iter().all(|row| !row.path.contains("content")), "{:?}", report.lost_paths);
+}
+
+#[test]
 fn a_summary_that_arrives_in_pieces_is_a_summary() {
     let item =
         r#""item_id":"itm_1","native_item_id":null,"parent_id":null,"kind":"message","role":"assistant""#;

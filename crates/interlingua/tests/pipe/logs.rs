@@ -303,6 +303,61 @@ fn records_may_follow_one_another() {
 }
 
 #[test]
+fn records_that_follow_one_another_stay_separate_sessions() {
+    // A record of the smallest log of each dialect, and records without any facts about their session.
+    let bare = |text: &str| {
+        format!(r#"{{"version":"3.0.0","session":{{"entries":[{{"type":"user","content":"{text}"}}]}}}}"#)
+            + "\n"
+    };
+    let mut records = vec![bare("one"), bare("two")];
+    let log = (named("record"), Role::Log);
+    let mut logs = crate::support::fixtures();
+    logs.retain(|case| case.way.0.plane == Plane::Log && case.way.1 == Role::Log);
+    logs.sort_by_key(|case| (case.way.0.name, case.bytes.len()));
+    logs.dedup_by_key(|case| case.way.0.name);
+    records.extend(logs.iter().map(|case| convert(case.way, log, &case.bytes).0));
+    assert!(records.len() > 10, "{}", records.len());
+    let documents = |text: &str| -> Vec<Value> {
+        let found = serde_json::Deserializer::from_str(text).into_iter();
+        found.map(|document| document.expect("a document")).collect()
+    };
+    // The entries of each document without its kept frames.
+    let entries = |text: &str| -> Vec<Vec<String>> {
+        let of = |document: Value| {
+            let entries = document["session"]["entries"].as_array().expect("entries").clone();
+            let told = entries.iter().filter(|entry| entry["event-type"] != "line");
+            told.map(|entry| format!("{} {} {}", entry["type"], entry["content"], entry["timestamp"]))
+                .collect()
+        };
+        documents(text).into_iter().map(of).collect()
+    };
+    for one in &records {
+        for other in &records {
+            let both = one.clone() + other;
+            let count = documents(&both).len();
+            let ids: Vec<Value> =
+                documents(&both).iter().map(|record| record["session"]["session-id"].clone()).collect();
+            // Records of one session are joined.
+            if ids.windows(2).any(|ids| ids[0] == ids[1] && !ids[0].is_null()) {
+                continue;
+            }
+            let v2 = (named("record-v2"), Role::Log);
+            let written = convert(log, v2, both.as_bytes()).0;
+            let alone = [one, other].map(|record| entries(&convert(log, v2, record.as_bytes()).0)).concat();
+            assert_eq!(entries(&written), alone, "{both}");
+            let (_, report) = convert(log, (named("pi"), Role::Log), both.as_bytes());
+            let further: u64 = report
+                .notes
+                .iter()
+                .filter(|(note, _)| note.contains("further session"))
+                .map(|note| note.1)
+                .sum();
+            assert_eq!(further as usize, count - 1, "{both}");
+        }
+    }
+}
+
+#[test]
 fn another_agents_session_becomes_a_document_with_a_list() {
     let log = r#"{"type":"custom-title","customTitle":"T","sessionId":"s"}
 {"type":"user","uuid":"u1","sessionId":"s","message":{"role":"user","content":"one"}}

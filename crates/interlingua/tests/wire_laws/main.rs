@@ -10,6 +10,7 @@ mod sdk_user;
 mod support;
 
 mod answers;
+mod beginnings;
 mod inner_items;
 mod matrix;
 mod numbers;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::{Fate, Leaf};
+use interlingua::ledger::{Fate, Leaf, Reason};
 use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
@@ -187,4 +187,119 @@ fn a_loss_is_booked_on_the_tool_that_was_lost() {
         }
     }
     assert!(compared > 200, "{compared}");
+}
+
+/// The tools that providers run themselves, in each dialect, and a function.
+fn provider_tools(client: &str) -> Vec<Value> {
+    let all = match client {
+        "anthropic" => json!([
+            {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
+            {"type": "web_search_20250305", "name": "search_again", "allowed_domains": ["a.example"]},
+            {"type": "web_fetch_20250910", "name": "web_fetch"},
+            {"type": "code_execution_20250825", "name": "code_execution"},
+            {"type": "memory_20250818", "name": "memory"},
+            {"type": "bash_20250124", "name": "bash"},
+            {"name": "look", "input_schema": {"type": "object"}},
+        ]),
+        "openai-responses" => json!([
+            {"type": "web_search"},
+            {"type": "web_search_preview", "search_context_size": "low"},
+            {"type": "file_search", "vector_store_ids": ["v"]},
+            {"type": "code_interpreter", "container": {"type": "auto"}},
+            {"type": "image_generation"},
+            {"type": "mcp", "server_label": "dock", "server_url": "https://dock.example"},
+            {"type": "local_shell"},
+            {"type": "function", "name": "look", "parameters": {"type": "object"}},
+        ]),
+        "gemini" => json!([
+            {"googleSearch": {}},
+            {"google_search": {}},
+            {"googleSearchRetrieval": {}},
+            {"urlContext": {}},
+            {"codeExecution": {}},
+            {"googleMaps": {}},
+            {"functionDeclarations": [{"name": "look"}]},
+        ]),
+        "kimi" => json!([
+            {"type": "builtin_function", "function": {"name": "$web_search"}},
+            {"type": "builtin_function", "function": {"name": "$other"}},
+            {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}},
+        ]),
+        _ => json!([{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]),
+    };
+    all.as_array().unwrap().clone()
+}
+
+#[test]
+fn a_tool_that_is_not_written_is_in_the_report() {
+    let side = |name| Dialect::named(name).unwrap();
+    let options = Options::default().with_trace(true);
+    let mut compared = 0;
+    for (client, to) in WIRE.iter().flat_map(|client| WIRE.map(|to| (*client, to))) {
+        let all = provider_tools(client);
+        let alone = all.iter().map(|tool| vec![tool.clone()]);
+        let pairs = all.iter().flat_map(|one| all.iter().map(|other| vec![one.clone(), other.clone()]));
+        // The search model of OpenAI has its search beside the tools.
+        let models = ["m", "gpt-4o-search-preview"];
+        for tools in alone.chain(pairs).chain([all.clone()]) {
+            for (model, beside) in models.into_iter().flat_map(|model| [(model, false), (model, true)]) {
+                let mut request = match client {
+                    "anthropic" => json!({"max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}),
+                    "openai-responses" => json!({"input": "x"}),
+                    "gemini" => json!({"contents": [{"role": "user", "parts": [{"text": "x"}]}]}),
+                    _ => json!({"messages": [{"role": "user", "content": "x"}]}),
+                };
+                let has_search = beside && client == "openai-chat";
+                if has_search {
+                    request["web_search_options"] = json!({});
+                } else if beside {
+                    continue;
+                }
+                request["model"] = json!(model);
+                request["tools"] = json!(tools);
+                let request = request.to_string();
+                let pipe =
+                    Pipe::new((side(client), Role::Request), (side(to), Role::Request), &options).unwrap();
+                let mut out = Vec::new();
+                let report = pipe.finish_with(request.as_bytes(), &mut out);
+                let out: Value = serde_json::from_slice(&out).unwrap();
+                let list = out["tools"].as_array().into_iter().flatten();
+                let functions = |tool: &Value| tool["functionDeclarations"].as_array().map_or(1, Vec::len);
+                let written =
+                    list.map(functions).sum::<usize>() + usize::from(!out["web_search_options"].is_null());
+                // Every leaf of a reported tool is lost, and none is only replaced by a similar value.
+                let is_lost =
+                    |leaf: &Leaf| matches!(leaf.fate, Fate::Lost(reason) if reason != Reason::Narrowed);
+                let mut at = request.find("\"tools\":[").unwrap() + 9;
+                let mut reported = 0;
+                for tool in &tools {
+                    let range = at..at + tool.to_string().len();
+                    let own = report
+                        .trace
+                        .iter()
+                        .filter(|leaf| leaf.span.as_ref().is_some_and(|span| range.contains(&span.start)));
+                    reported += usize::from(own.clone().count() > 0 && own.clone().all(is_lost));
+                    at = range.end + 1;
+                }
+                let search = request.find("\"web_search_options\":").map(|at| at..at + 23);
+                let of_search = report.trace.iter().filter(|leaf| {
+                    search
+                        .as_ref()
+                        .zip(leaf.span.as_ref())
+                        .is_some_and(|(range, span)| range.contains(&span.start))
+                });
+                reported += usize::from(
+                    has_search && of_search.clone().count() > 0 && of_search.clone().all(is_lost),
+                );
+                compared += 1;
+                let offered = tools.len() + usize::from(has_search);
+                assert_eq!(
+                    written + reported,
+                    offered,
+                    "{client} to {to}: {written} written, {reported} reported: {request}"
+                );
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
 }

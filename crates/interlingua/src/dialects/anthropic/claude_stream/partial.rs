@@ -6,7 +6,9 @@ use super::line::{parent, repeat_parent};
 use crate::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
-use crate::model::{Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Part, Status, Turn};
+use crate::model::{
+    Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status, Turn,
+};
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Limits, TapeBuf, Val};
 use crate::wire::note_tag;
@@ -149,8 +151,8 @@ impl Streams {
         let (said, signature) = (String::new(), String::new());
         let mut begun = PartialBlock { sort, said, signature, call, message, inner, open: true };
         // The start may hold the first text, which is usually empty. An empty `input` or `signature` adds nothing; a
-        // non-empty value is repeated in the whole line.
-        for val in ["text", "thinking"].into_iter().filter_map(|name| block.get(name)) {
+        // whole `input` is repeated in the whole line, and deltas continue a text.
+        for val in ["text", "thinking", "input"].into_iter().filter_map(|name| block.get(name)) {
             match val.str() {
                 Some(text) if text.is_empty() => drop(val.note(Field::Structure)),
                 Some(text) => {
@@ -164,6 +166,12 @@ impl Streams {
             if matches!(val.text(), "{}" | "\"\"") {
                 val.note(Field::Structure);
             }
+        }
+        if sort == BlockSort::Thinking
+            && !block.str_or_empty("signature").is_empty()
+            && let Some(opaque) = blocks::take_opaque(block, "signature", OpaqueKind::Signature)
+        {
+            begun.sign(opaque, 1, out);
         }
         let at = response.blocks.len();
         response.open.insert(index, at);
@@ -191,8 +199,7 @@ impl Streams {
         match read_piece(delta) {
             Some((_, Part::Text(text) | Part::Args(Args::Text(text)))) => block.grow(text, out),
             Some((part, Part::Opaque(opaque))) => {
-                block.signature.push_str(opaque.value.as_escaped());
-                out.piece(block.inner.unwrap_or(block.message), part, Part::Opaque(opaque));
+                block.sign(opaque, part, out);
             }
             Some((part, value)) => out.piece(block.inner.unwrap_or(block.message), part, value),
             None => return false,
@@ -265,6 +272,11 @@ impl PartialBlock {
             (BlockSort::ToolUse, Some(call)) => out.piece(call, 0, Part::Args(Args::Text(text))),
             (_, inner) => out.piece(inner.unwrap_or(self.message), 0, Part::Text(text)),
         }
+    }
+
+    fn sign(&mut self, opaque: Opaque<'_>, part: u32, out: &mut EventSink<'_>) {
+        self.signature.push_str(opaque.value.as_escaped());
+        out.piece(self.inner.unwrap_or(self.message), part, Part::Opaque(opaque));
     }
 
     /// Reads the whole block: emits the text missing from the deltas, then completes the item. Values equal to the

@@ -18,7 +18,7 @@ use crate::model::{
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::answer::{CountsSoFar, tell_before_failure};
-use crate::wire::{JsonProgress, is_blank, note_blanks, note_tag};
+use crate::wire::{CompleteArguments, JsonProgress, is_blank, note_blanks, note_tag};
 
 pub(super) struct MessagesRequestReader;
 
@@ -113,6 +113,8 @@ pub(crate) struct MessageEventsReader {
     open: HashMap<u64, Option<ItemId>, BuildHasherDefault<Identity>>,
     /// How far the arguments of each call have arrived, by the index of its block.
     arguments: HashMap<u64, JsonProgress, BuildHasherDefault<Identity>>,
+    /// The arguments that were complete at the beginning of their block, by the index of the block.
+    complete: HashMap<u64, CompleteArguments, BuildHasherDefault<Identity>>,
     /// Reused buffer for decoded arguments.
     plain: String,
     /// Number of blocks so far.
@@ -230,10 +232,14 @@ impl MessageEventsReader {
             let is_empty_object = input.kind() == Kind::Object && input.members().next().is_none();
             if is_empty_object || is_blank(input) || input.is("") {
                 input.note(Field::CallArgs);
-            } else if let Some(text) = input.take_text(Field::CallArgs) {
-                out.delta(item, 0, Part::Args(Args::Text(text)));
             } else {
-                out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
+                let text = input.take_text(Field::CallArgs).map(Args::Text);
+                let args = text.unwrap_or_else(|| Args::Json(input.take(Field::CallArgs)));
+                self.arguments.entry(number).or_default().read(&args, &mut self.plain);
+                if let Some(complete) = CompleteArguments::of(&args, &mut self.plain) {
+                    self.complete.insert(number, complete);
+                }
+                out.piece(item, 0, Part::Args(args));
             }
         }
     }
@@ -249,11 +255,21 @@ impl MessageEventsReader {
             (BlockSort::Thinking | BlockSort::ToolUse, Some(item)) => (item, false),
             (BlockSort::Thinking | BlockSort::ToolUse, None) => return,
         };
+        // A delta that differs from complete arguments is left unclaimed.
+        let text = delta.get("partial_json").and_then(|text| text.str());
+        let complete = self.complete.get_mut(&number).filter(|_| sort == BlockSort::ToolUse);
+        let repeats = complete.zip(text).map(|(complete, text)| complete.repeats(&text));
+        if repeats == Some(false) || repeats == Some(true) && out.is_refused(item) {
+            return;
+        }
         let Some((part, value)) = read_piece(delta) else { return };
         tag.note(Field::Structure);
         // Without its block, the index of a text delta is left unclaimed.
         if open.is_some_and(|open| open.is_none() == is_text) {
             index.note(Field::Structure);
+        }
+        if repeats == Some(true) {
+            return;
         }
         if let Part::Args(args) = &value {
             self.arguments.entry(number).or_default().read(args, &mut self.plain);
@@ -267,6 +283,7 @@ impl MessageEventsReader {
     /// Ends the item of a block. A limit on tokens cuts the arguments of a call, and the server closes the block all the
     /// same.
     fn end_block(&mut self, index: u64, item: ItemId, out: &mut EventSink<'_>) {
+        self.complete.remove(&index);
         let is_cut_off = self.arguments.remove(&index).is_some_and(|arguments| arguments.is_cut_off());
         out.end(ItemTail::new(item, if is_cut_off { Status::Interrupted } else { Status::Completed }));
     }

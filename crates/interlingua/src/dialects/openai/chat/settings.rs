@@ -273,6 +273,10 @@ pub(super) fn narrow(flavour: &Flavour, settings: &mut Narrowing<'_, '_, '_>) {
     let is_beside = takes.takes(Field::ToolService) && flavour.backend.own_tools.is_empty();
     let search = asked.tools.iter().find(|tool| is_beside && is_search(tool));
     let search = search.map(|tool| narrow_search(tool, settings));
+    // The member holds one search.
+    for further in asked.tools.iter().filter(|tool| is_beside && is_search(tool)).skip(1) {
+        settings.lose_all_of(further, Reason::Merged);
+    }
     settings.name_answer_schema();
     let wraps = flavour.backend.free_text == FreeText::Wrapped;
     let rules = if wraps { &WRAPPED_TOOLS } else { &ToolRules::EVERYTHING };

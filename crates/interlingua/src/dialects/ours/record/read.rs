@@ -36,6 +36,8 @@ pub(super) struct RecordReader {
     entries: usize,
     started: bool,
     complete: bool,
+    /// An earlier record of the file holds a session.
+    follows: bool,
     checker: Checker,
     heard: Heard,
 }
@@ -65,7 +67,12 @@ impl Reader for RecordReader {
                 // A file may hold several records in sequence.
                 if self.started || self.complete || self.entries > 0 {
                     self.finish(out);
-                    *self = Self::new(self.profile);
+                    // The facts of a record may follow its entries or be absent, but the records are separate sessions.
+                    let follows = self.follows || self.started || self.entries > 0;
+                    if follows && !self.started && self.entries > 0 {
+                        out.event(&Event::SessionStarted(Session::default()));
+                    }
+                    *self = Self { follows, ..Self::new(self.profile) };
                 }
                 if doc.root.get("version").is_none() && doc.root.get("session").is_none() {
                     out.problem(Code::UnknownShape, None, "expected a document with `version` and `session`");
@@ -162,7 +169,8 @@ impl RecordReader {
         if data.and_then(|data| data.take_bool("final-newline", Field::Structure)) == Some(false) {
             out.kept_no_final_newline("interlingua");
         }
-        if facts != Session::default() {
+        let is_marked = self.follows && !self.started && !self.complete;
+        if facts != Session::default() || is_marked {
             // Values changed by the entries are newer than the values after the entries.
             let again = self.heard.changed.clone().where_said(&facts).news_to(&facts).into_owned();
             if std::mem::replace(&mut self.started, true) {

@@ -274,3 +274,23 @@ impl Writer for LineWriter {
         self.inner.finish(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_an_entry_that_does_not_parse_are_not_taken_for_restored() {
+        let mut rebuilder = Rebuilder::new("claude-code", &Options::default()).expect("a log dialect");
+        let mut sources = SourceLines::default();
+        sources.add(r#"{"type":"user","message":{"role":"user","content":"x"}}"#);
+        let entry = r#"{"type":"user","content":"x","vendor-ext":{"vendor":"claude-code","data":{"type":"user","message":{"role":"user","content":"~"}}}}"#;
+        assert!(matches!(rebuilder.compare(entry, &sources), Comparison::Equal));
+        let other = entry.replacen("\"x\"", "\"y\"", 1);
+        assert!(matches!(rebuilder.compare(&other, &sources), Comparison::Different(_)));
+        let deep = entry.replacen("\"x\"", &("[".repeat(200) + &"]".repeat(200)), 1);
+        for broken in ["", &entry[..entry.len() - 1], &entry[1..], &format!("{entry}}}"), &deep] {
+            assert!(matches!(rebuilder.compare(broken, &sources), Comparison::Impossible), "{broken}");
+        }
+    }
+}

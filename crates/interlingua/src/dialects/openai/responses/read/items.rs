@@ -13,7 +13,7 @@ use crate::model::{
 use crate::pipe::EventSink;
 use crate::tape::{Claim, Kind, Member, Val, WantedNames};
 use crate::wire::words::AnswerFacts;
-use crate::wire::{note_blanks, note_tag};
+use crate::wire::{CompleteArguments, note_blanks, note_tag};
 
 /// The location of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub(super) struct ItemReader {
     parts: u32,
     /// The raw values emitted so far.
     values: Vec<String>,
+    /// The arguments of a call, if they were complete at its start.
+    complete: Option<CompleteArguments>,
     is_complete: bool,
     facts: AnswerFacts,
 }
@@ -170,19 +172,58 @@ impl ItemReader {
         self.item = Some((out.start(head), of));
     }
 
-    /// Reads the start of an item. The end event repeats any content, so only the head is read.
+    /// Reads the start of an item: its head, and the texts that deltas may continue. The end event repeats all other
+    /// content.
     pub(super) fn begin(&mut self, item: Val<'_>, out: &mut EventSink<'_>) {
         if self.item.is_some() {
             return;
         }
-        self.open(item, &ItemMembers::of(item), out);
-        if self.item.is_some() {
-            note_blanks(item);
-            note_tag(item, "status", &["in_progress"]);
-            for name in ["arguments", "input"] {
-                note_tag(item, name, &[""]);
+        let members = ItemMembers::of(item);
+        self.open(item, &members, out);
+        let Some((_, of)) = self.item else { return };
+        note_blanks(item);
+        note_tag(item, "status", &["in_progress"]);
+        for name in ["arguments", "input"] {
+            note_tag(item, name, &[""]);
+        }
+        let lists = match of {
+            ItemKindTag::Message => [members.content, None],
+            ItemKindTag::Reasoning => [item.get("summary"), members.content],
+            ItemKindTag::Call => return self.begin_arguments(item, out),
+            ItemKindTag::Result | ItemKindTag::Notice => return,
+        };
+        for list in lists.into_iter().flatten() {
+            for (index, part) in list.elements().enumerate() {
+                out.within(part, |out| self.begin_part(part, index as u64, out));
             }
         }
+    }
+
+    /// Reads the arguments at the start of a call. The input of a custom tool is any text, so it is never complete
+    /// before its end event.
+    fn begin_arguments(&mut self, item: Val<'_>, out: &mut EventSink<'_>) {
+        let [arguments, input] = item.get_all(["arguments", "input"]);
+        let given = arguments.or(input).filter(|args| args.kind() == Kind::String && !args.is(""));
+        given.map(|args| self.piece(Slot::Arguments, 0, args, out));
+        let text = arguments.and_then(|arguments| arguments.str());
+        self.complete = text.and_then(|text| CompleteArguments::of(&Args::Text(text), &mut String::new()));
+    }
+
+    /// Reads the start of a part: its text, unless the start of the item held the text. Returns `false` for an unknown
+    /// part.
+    pub(super) fn begin_part(&mut self, part: Val<'_>, index: u64, out: &mut EventSink<'_>) -> bool {
+        let Some((tag, text, slot)) = text_member(part).filter(|_| self.item.is_some()) else { return false };
+        let is_known = self.known(slot, index).is_some();
+        let understood = if is_known || text.is("") {
+            self.tell(slot, index, text, out)
+        } else {
+            self.piece(slot, index, text, out)
+        };
+        if understood {
+            tag.note(Field::Structure);
+            note_blanks(part);
+        }
+        understood
     }
 
     /// Reads a whole item, or the values that no earlier event held.
@@ -474,6 +515,13 @@ impl ItemReader {
         let (Some((item, of)), Some(text)) = (self.item.filter(|_| !self.is_complete), val.str()) else {
             return false;
         };
+        if let Some(complete) = self.complete.as_mut().filter(|_| slot == Slot::Arguments) {
+            let repeats = complete.repeats(&text) && self.repeats(out);
+            if repeats {
+                val.take(slot.field(of));
+            }
+            return repeats;
+        }
         val.take(slot.field(of));
         let part = self.part_of(slot, index);
         self.remember(slot, index, &text);

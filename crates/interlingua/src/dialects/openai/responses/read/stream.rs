@@ -205,7 +205,7 @@ impl ResponseEventReader {
         known
     }
 
-    /// Reads the start of a part, which has an empty text, or its end, which repeats the part.
+    /// Reads the start of a part, which usually has an empty text, or its end, which repeats the part.
     fn part(
         &mut self,
         place: &EventPlace<'_>,
@@ -217,17 +217,13 @@ impl ResponseEventReader {
         let (Some(part), Some(reader)) = (root.get("part"), self.items.get_mut(&number)) else {
             return false;
         };
-        let Some((tag, text, slot)) = super::content::text_member(part).filter(|_| reader.has_begun()) else {
+        let Some((_, _, slot)) = super::content::text_member(part).filter(|_| reader.has_begun()) else {
             return false;
         };
         let expected = reader.expects(slot, place.index);
         match extent {
-            PartMoment::Begins if text.is("") => {
-                tag.note(Field::Structure);
-                text.note(Field::Structure);
-                note_blanks(part);
-            }
-            PartMoment::Begins => return false,
+            PartMoment::Begins if !reader.begin_part(part, place.index, out) => return false,
+            PartMoment::Begins => {}
             PartMoment::Ends => reader.read_part(part, place.index, out),
         }
         self.note_place(place, number, expected);

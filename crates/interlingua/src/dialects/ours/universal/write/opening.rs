@@ -132,6 +132,10 @@ impl UniversalWriter {
         if self.session.is_none() {
             return self.first(session, out);
         }
+        // A stream has one session, so a further session without facts adds nothing.
+        if *session == Session::default() {
+            return;
+        }
         if let Some(id) = &session.id {
             self.native_session = Some(id.as_escaped().to_owned());
         }
