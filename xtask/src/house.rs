@@ -42,7 +42,7 @@ pub(crate) fn run(_: &[String]) -> TaskResult<()> {
             faults.push(format!("`{name}` has {lines} code lines; {MOST_LINES} are the most"));
         }
         if name.starts_with("crates/interlingua/src/") {
-            let closed = closed_types(&text).filter(|declared| !CLOSED.contains(declared));
+            let closed = closed_types(&text).into_iter().filter(|declared| !CLOSED.contains(declared));
             faults.extend(closed.map(|declared| format!("`{declared}` in `{name}` is not `non_exhaustive`")));
         }
         *rooms.entry(room(&name)).or_default() += lines;
@@ -67,7 +67,7 @@ fn code_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// The name of the public type that a line declares. Types in a macro's braces are indented once.
 fn declared_type(line: &str) -> Option<&str> {
-    let step = line.len() - line.trim_start().len();
+    let step = indent(line);
     let mut words = line.trim_start().strip_prefix("pub ")?.split_whitespace();
     let is_type = match words.next()? {
         "struct" | "enum" | "trait" => step <= 4,
@@ -79,23 +79,41 @@ fn declared_type(line: &str) -> Option<&str> {
     name.get(..end).filter(|name| !name.is_empty())
 }
 
-/// Public enums, and public structs with public members, without `non_exhaustive`.
-fn closed_types(text: &str) -> impl Iterator<Item = &str> {
+/// Public enums, and public structs with public members, without `non_exhaustive`. A type in the braces of a macro call
+/// gets its attributes from the definition of the macro, so the definition is checked instead.
+fn closed_types(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = code_lines(text).collect();
-    let is_closed = |at: usize| {
-        let Some(head) = lines[at].strip_prefix("pub ").filter(|head| head.ends_with('{')) else {
-            return false;
-        };
-        let attributes = lines[..at].iter().rev().take_while(|line| !matches!(**line, "}" | "};"));
-        let is_open = attributes.take(8).any(|line| line.contains("non_exhaustive"));
-        let mut members = lines[at + 1..].iter().take_while(|line| **line != "}");
-        let shows = head.starts_with("enum ")
-            || head.starts_with("struct ") && members.any(|line| line.starts_with("    pub "));
-        shows && !is_open
-    };
-    let closed: Vec<&str> =
-        (0..lines.len()).filter(|at| is_closed(*at)).filter_map(|at| declared_type(lines[at])).collect();
-    closed.into_iter()
+    let mut in_macro_call = false;
+    let mut closed = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if indent(line) == 0 {
+            in_macro_call = line.ends_with("! {");
+        }
+        let Some((is_enum, name)) = type_with_braces(line).filter(|_| !in_macro_call) else { continue };
+        let ends_item = |line: &str| line.ends_with(['{', ';']) || line.trim() == "}";
+        let mut attributes = lines[..at].iter().rev().take_while(|line| !ends_item(line));
+        let is_open = attributes.any(|line| line.contains("non_exhaustive"));
+        let mut members = lines[at + 1..].iter().take_while(|member| indent(member) > indent(line));
+        let shows = is_enum || members.any(|member| member.contains(" pub "));
+        if shows && !is_open {
+            closed.push(name);
+        }
+    }
+    closed
+}
+
+/// Whether the line declares a public enum or a public struct with braces, and its name. The pattern of a macro
+/// (`$name:ident`) declares no type.
+fn type_with_braces(line: &str) -> Option<(bool, &str)> {
+    let head = line.trim_start().strip_prefix("pub ").filter(|head| head.ends_with('{'))?;
+    let (keyword, name) = head.split_once(' ').filter(|(word, _)| matches!(*word, "struct" | "enum"))?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '$')?;
+    let (name, rest) = name.split_at(end);
+    (!rest.starts_with(':')).then_some((keyword == "enum", name))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// The unit of counting: a folder of the core, a dialect, a crate.
@@ -148,7 +166,27 @@ mod tests {
         let text = "pub enum A {\n    B,\n}\n#[non_exhaustive]\npub enum C {\n}\npub struct D {\n    hidden: u8,\n}\n\
                     pub struct E {\n    pub shown: u8,\n}\n#[cfg_attr(x, non_exhaustive)]\n#[derive(F)]\npub struct G {\n    \
                     pub shown: u8,\n}\n";
-        assert_eq!(closed_types(text).collect::<Vec<_>>(), ["A", "E"]);
+        assert_eq!(closed_types(text), ["A", "E"]);
+    }
+
+    #[test]
+    fn the_definition_of_a_macro_opens_the_types_that_the_macro_declares() {
+        let call = "said! {\n    #[derive(F)]\n    pub struct A {\n        pub shown: u8 => B,\n    }\n}\n";
+        let definition = |attribute: &str, member: &str| {
+            format!(
+                "macro_rules! said {{\n    ($(\n        pub struct $name:ident {{\n            $(pub $member:ident,)*\n        \
+                 }}\n    )*) => {{$(\n        $(#[$about])*\n        {attribute}\n        pub struct $name {{\n            \
+                 $($(#[$about])* {member}: u8,)*\n        }}\n    )*}};\n}}\n"
+            )
+        };
+        assert_eq!(closed_types(call), [""; 0]);
+        assert_eq!(closed_types(&definition("", "pub $member")), ["$name"]);
+        assert_eq!(closed_types(&definition("", "$member")), [""; 0]);
+        assert_eq!(closed_types(&definition("#[cfg_attr(x, non_exhaustive)]", "pub $member")), [""; 0]);
+        let named = "macro_rules! counts {\n    () => {\n        pub enum Usage {\n        }\n    };\n}\n";
+        assert_eq!(closed_types(named), ["Usage"]);
+        let in_module = "mod inner {\n    pub struct A {\n        pub shown: u8,\n    }\n}\n";
+        assert_eq!(closed_types(in_module), ["A"]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ type Task = (&'static str, &'static str, fn(&[String]) -> TaskResult<()>);
 const TASKS: &[Task] = &[
     ("check", "everything that must hold before a commit", check),
     ("law", "the laws, the books, the detection and the goldens of one dialect  NAME", law),
-    ("bless", "write goldens and generated documents anew, and print the changes of goldens", bless),
+    ("bless", "write goldens, cases and generated documents anew, and print the changes of goldens", bless),
     ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
     (
         "instructions",
@@ -113,6 +113,8 @@ fn law(arguments: &[String]) -> TaskResult<()> {
 fn bless(_: &[String]) -> TaskResult<()> {
     let golden = ["test", "--package", "interlingua", "--test", "golden"];
     run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
+    let cases = ["test", "--package", "interlingua", "--test", "dialects", "cases"];
+    run(command("cargo", cases).env("INTERLINGUA_BLESS", "1"))?;
     let shown = ["test", "--package", "interlingua-cli", "--test", "show"];
     run(command("cargo", shown).env("INTERLINGUA_BLESS", "1"))?;
     docs::run(&[])

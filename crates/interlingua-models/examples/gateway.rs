@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "{}", ReadableReport::new(&summary.report).to_json())?;
 
     let listed: Vec<&str> = Registry::built_in().models_of("openai").map(|model| &*model.name).collect();
-    let usage = Usage { input: Some(1_000), output: Some(100), ..Usage::default() };
+    let usage = Usage::new(1_000, 100);
     let cost = Prices::built_in().cost("gpt-5.5", &usage).map(|cost| prices::exact_dollars(cost.cost));
     writeln!(out, "{} models; 1,000 tokens in and 100 out cost ${}", listed.len(), cost.unwrap_or_default())?;
     Ok(())

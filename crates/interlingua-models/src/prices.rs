@@ -288,6 +288,13 @@ pub fn exact_dollars(cost: Picodollars) -> String {
 mod tests {
     use super::*;
 
+    /// A usage with the counts that `set` sets.
+    fn usage(set: impl FnOnce(&mut Usage)) -> Usage {
+        let mut usage = Usage::default();
+        set(&mut usage);
+        usage
+    }
+
     fn cost(model: &str, usage: Usage) -> Option<String> {
         let prices = Prices::built_in();
         prices
@@ -298,28 +305,24 @@ mod tests {
 
     fn estimated_by(model: &str) -> Option<String> {
         let prices = Prices::built_in();
-        let usage = Usage { input: Some(1), ..Usage::default() };
-        prices.cost(model, &usage).and_then(|cost| cost.estimated_by.map(str::to_owned))
+        prices
+            .cost(model, &usage(|counts| counts.input = Some(1)))
+            .and_then(|cost| cost.estimated_by.map(str::to_owned))
     }
 
     #[test]
     fn a_response_costs_what_its_parts_cost() {
-        let usage = Usage {
-            input: Some(147),
-            cache_read: Some(12_864_089),
-            cache_write: Some(243_588),
-            output: Some(1616),
-            ..Usage::default()
-        };
+        let mut usage = Usage::new(147, 1616);
+        (usage.cache_read, usage.cache_write) = (Some(12_864_089), Some(243_588));
         assert_eq!(cost("claude-opus-4-6", usage).as_deref(), Some("7.9956045"));
         assert_eq!(cost("anthropic/claude-opus-4-6-20260205[1m]", usage).as_deref(), Some("7.9956045"));
-        let long = Usage { cache_write_long: Some(243_588), ..usage };
-        assert_eq!(cost("claude-opus-4-6", long).as_deref(), Some("8.9090595"));
+        usage.cache_write_long = Some(243_588);
+        assert_eq!(cost("claude-opus-4-6", usage).as_deref(), Some("8.9090595"));
     }
 
     #[test]
     fn a_model_is_found_under_each_name_that_logs_have_for_it() {
-        let input = Usage { input: Some(1_000_000), ..Usage::default() };
+        let input = usage(|counts| counts.input = Some(1_000_000));
         for name in [
             "claude-opus-4-6",
             "claude-opus-4.6",
@@ -356,15 +359,15 @@ mod tests {
 
     #[test]
     fn what_has_no_price_is_unknown() {
-        let input = Usage { input: Some(1), ..Usage::default() };
-        assert_eq!(cost("claude-opus-99", input), None);
-        assert_eq!(cost("gpt-5.2", Usage { cache_write: Some(1), ..input }), None);
-        assert_eq!(cost("gpt-5.2", Usage { cache_write: Some(0), ..input }).as_deref(), Some("0.00000175"));
+        let written = |tokens| usage(|counts| (counts.input, counts.cache_write) = (Some(1), tokens));
+        assert_eq!(cost("claude-opus-99", written(None)), None);
+        assert_eq!(cost("gpt-5.2", written(Some(1))), None);
+        assert_eq!(cost("gpt-5.2", written(Some(0))).as_deref(), Some("0.00000175"));
     }
 
     #[test]
     fn a_long_input_has_prices_of_its_own() {
-        let usage = |input| Usage { input: Some(input), output: Some(1_000_000), ..Usage::default() };
+        let usage = |input| Usage::new(input, 1_000_000);
         assert_eq!(cost("claude-sonnet-4", usage(200_000)).as_deref(), Some("15.6"));
         assert_eq!(cost("claude-sonnet-4", usage(200_001)).as_deref(), Some("23.700006"));
     }

@@ -403,7 +403,7 @@ mod tests {
         let all = registry.capabilities_of(anthropic).expect("checked");
         let row = all.iter().find(|(names, _)| names.iter().any(|name| name == "*tide-1*")).expect("a row");
         assert_eq!(row.1.rules(), registry.capabilities("claude-5-5").expect("a class").rules());
-        let usage = interlingua::model::Usage { input: Some(1), ..Default::default() };
+        let usage = interlingua::model::Usage::new(1, 0);
         assert!(registry.prices.cost("tide-1", &usage).is_some_and(|cost| cost.estimated_by.is_none()));
     }
 

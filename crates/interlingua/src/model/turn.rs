@@ -185,6 +185,7 @@ macro_rules! counts {
     ($($(#[$about:meta])* $count:ident => $field:ident,)*) => {
         /// Tokens, in buckets that every provider's numbers convert to and from exactly.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub struct Usage {
             $($(#[$about])* pub $count: Option<u64>,)*
         }
@@ -264,6 +265,11 @@ impl IntoOwned for Usage {
 }
 
 impl Usage {
+    /// The usage of a response with uncached input and output, and no further counts.
+    pub fn new(input: u64, output: u64) -> Self {
+        Self { input: Some(input), output: Some(output), ..Self::default() }
+    }
+
     /// All input: uncached, read from cache and written to it.
     pub fn all_input(&self) -> Option<u64> {
         [self.input, self.cache_read, self.cache_write].into_iter().flatten().reduce(u64::saturating_add)

@@ -1,26 +1,15 @@
 //! Amp's threads: messages, restored logs, and sessions of other agents written as threads.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    let report = pipe.finish_with(text, &mut out);
-    assert!(report.adds_up());
-    (out, report)
-}
+use crate::support::convert_log;
 
 /// The entries of a thread's record, after asserting that the record restores the thread.
 fn entries(thread: &str) -> Vec<Value> {
-    let (record, report) = convert("amp", "record", thread.as_bytes());
+    let (record, report) = convert_log("amp", "record", thread.as_bytes());
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "amp", &record);
+    let (back, report) = convert_log("record", "amp", &record);
     assert_eq!(String::from_utf8_lossy(&back), thread, "from {}", String::from_utf8_lossy(&record));
     assert_eq!(report.problems, []);
     let record: Value = serde_json::from_slice(&record).expect("a document");
@@ -82,10 +71,10 @@ fn what_nobody_counted_is_not_told() {
 fn threads_in_one_file_are_several_records() {
     let message = json!([{"role": "user", "messageId": 0, "content": [{"type": "text", "text": "x"}]}]);
     let two = thread(&message) + "\n" + &thread(&message).replace("T-1", "T-2") + "\n";
-    let (records, _) = convert("amp", "record", two.as_bytes());
+    let (records, _) = convert_log("amp", "record", two.as_bytes());
     let ids = String::from_utf8_lossy(&records).matches(r#""session-id":"T-"#).count();
     assert_eq!(ids, 2, "{}", String::from_utf8_lossy(&records));
-    assert_eq!(convert("record", "amp", &records).0, two.as_bytes());
+    assert_eq!(convert_log("record", "amp", &records).0, two.as_bytes());
 }
 
 #[test]
@@ -111,7 +100,7 @@ fn a_session_of_another_agent_becomes_a_thread() {
         r#"{"type":"user","uuid":"u4","parentUuid":"u3","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"}]}}"#,
         "\n",
     );
-    let (thread, _) = convert("claude-code", "amp", claude.as_bytes());
+    let (thread, _) = convert_log("claude-code", "amp", claude.as_bytes());
     let thread: Value = serde_json::from_slice(&thread).expect("a document");
     assert!(thread["id"].as_str().is_some_and(|id| id.starts_with("T-")), "{thread}");
     let said = thread["messages"].as_array().expect("messages");

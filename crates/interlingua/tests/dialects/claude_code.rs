@@ -2,27 +2,17 @@
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
 use interlingua::model::Field;
 use interlingua::pipe::Pipe;
 use serde_json::Value;
 
-fn convert(from: &str, to: &str, bytes: &[u8]) -> (Vec<u8>, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(bytes, &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up(), "{report:?}");
-    (out, report)
-}
+use crate::support::convert_log;
 
 /// The first entry of a log's record, after asserting that the record restores the log without a problem.
 fn entry(log: &str) -> Value {
-    let (record, report) = convert("claude-code", "record", log.as_bytes());
+    let (record, report) = convert_log("claude-code", "record", log.as_bytes());
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "claude-code", &record);
+    let (back, report) = convert_log("record", "claude-code", &record);
     let record: Value = serde_json::from_slice(&record).expect("a document");
     assert_eq!(String::from_utf8(back).expect("text"), log, "from {record}");
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "from {record}");
@@ -66,9 +56,9 @@ fn the_last_title_is_the_records_and_each_of_several_has_its_entry() {
     let named =
         |title: &str| format!(r#"{{"type":"custom-title","customTitle":"{title}","sessionId":"s"}}"#) + "\n";
     let titles = |log: String| {
-        let (record, report) = convert("claude-code", "record", log.as_bytes());
+        let (record, report) = convert_log("claude-code", "record", log.as_bytes());
         assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-        assert_eq!(String::from_utf8(convert("record", "claude-code", &record).0).expect("text"), log);
+        assert_eq!(String::from_utf8(convert_log("record", "claude-code", &record).0).expect("text"), log);
         let record: Value = serde_json::from_slice(&record).expect("a document");
         let entries = record["session"]["entries"].as_array().expect("entries").clone();
         let changes = entries.iter().filter_map(|entry| entry["data"]["title"].as_str());
@@ -108,7 +98,7 @@ fn a_result_that_looks_like_our_parts_is_one_value_all_the_same() {
 
 /// The sorted paths lost when a session of one agent becomes a session of another.
 fn lost(from: &str, to: &str, log: &str) -> (String, Vec<String>) {
-    let (out, report) = convert(from, to, log.as_bytes());
+    let (out, report) = convert_log(from, to, log.as_bytes());
     let mut paths: Vec<String> = report.lost_paths.into_iter().map(|row| row.path).collect();
     paths.sort();
     (String::from_utf8(out).expect("text"), paths)
@@ -150,8 +140,8 @@ fn a_time_that_is_none_stays_where_it_is_and_the_record_is_sound() {
     let log = r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"yesterday","message":{"role":"user","content":"x"}}"#;
     let log = log.to_owned() + "\n";
     assert_eq!(entry(&log).get("timestamp"), None);
-    let record = convert("claude-code", "record", log.as_bytes()).0;
-    let (_, report) = convert("record", "codex", &record);
+    let record = convert_log("claude-code", "record", log.as_bytes()).0;
+    let (_, report) = convert_log("record", "codex", &record);
     assert_eq!(report.problems, []);
 }
 
@@ -174,7 +164,7 @@ fn carried(items: &[&str]) -> Vec<Value> {
     let line = |item: &&str| {
         format!(r#"{{"timestamp":"2026-02-01T00:00:00Z","type":"response_item","payload":{item}}}"#) + "\n"
     };
-    let (out, _) = convert("codex", "claude-code", items.iter().map(line).collect::<String>().as_bytes());
+    let (out, _) = convert_log("codex", "claude-code", items.iter().map(line).collect::<String>().as_bytes());
     let out = String::from_utf8(out).expect("text");
     out.lines().map(|line| serde_json::from_str(line).expect("a line")).collect()
 }
@@ -269,7 +259,7 @@ fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
         (r#""type":"user","id":"u","content":"x""#, "null", vec![Field::ItemId, Field::MessageText]),
         (r#""type":"user","id":"u","model-id":"m2""#, kept, vec![Field::ItemModel]),
     ] {
-        let (_, report) = convert("record", "claude-code", record(entry, data).as_bytes());
+        let (_, report) = convert_log("record", "claude-code", record(entry, data).as_bytes());
         let mut lost: Vec<_> = report.lost_paths.iter().filter_map(|row| row.field).collect();
         lost.sort_unstable();
         assert_eq!(lost, fields, "{entry}: {:?}", report.lost_paths);
@@ -279,7 +269,7 @@ fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
 #[test]
 fn messages_within_an_entry_arrive() {
     let record = r#"{"version":"3.0.0","id":"s","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"assistant","content":"A","children":[{"type":"user","content":"INNER","id":"i"},{"type":"tool-call","name":"n","input":{}}]}]}}"#;
-    let (out, report) = convert("record", "claude-code", record.as_bytes());
+    let (out, report) = convert_log("record", "claude-code", record.as_bytes());
     assert!(String::from_utf8(out).expect("text").contains("INNER"));
     assert!(report.lost_paths.iter().any(|row| row.field == Some(Field::ItemAuthor)), "{report:?}");
 }
@@ -288,7 +278,7 @@ fn messages_within_an_entry_arrive() {
 fn a_fact_that_every_line_repeats_is_lost_every_time() {
     let line = r#"{"type":"user","uuid":"u","sessionId":"s","version":"2.1.1","message":{"role":"user","content":"hi"}}"#;
     let log = format!("{line}\n{line}\n{line}\n");
-    let (_, report) = convert("claude-code", "codex", log.as_bytes());
+    let (_, report) = convert_log("claude-code", "codex", log.as_bytes());
     let version = report.lost_paths.iter().find(|row| row.path == "/version");
     assert_eq!(version.map(|row| row.count), Some(3), "{report:?}");
 }
@@ -303,9 +293,9 @@ fn recorded(name: &str) -> (String, Value) {
 }
 
 fn record_of(log: &str) -> Value {
-    let (record, report) = convert("claude-code", "record", log.as_bytes());
+    let (record, report) = convert_log("claude-code", "record", log.as_bytes());
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "claude-code", &record);
+    let (back, report) = convert_log("record", "claude-code", &record);
     assert_eq!(String::from_utf8(back).expect("text"), log);
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?}", report.lost_paths);
     serde_json::from_slice(&record).expect("a document")
@@ -487,9 +477,9 @@ fn shuffled_lines_come_back() {
             log.push_str(pool[(state >> 33) as usize % pool.len()]);
             log.push('\n');
         }
-        let (record, report) = convert("claude-code", "record", log.as_bytes());
+        let (record, report) = convert_log("claude-code", "record", log.as_bytes());
         assert_eq!(report.lost, 0, "{log}");
-        let (back, report) = convert("record", "claude-code", &record);
+        let (back, report) = convert_log("record", "claude-code", &record);
         assert_eq!(String::from_utf8(back).expect("text"), log);
         assert_eq!(report.lost, 0, "{:?} of {log}", report.lost_paths);
     }

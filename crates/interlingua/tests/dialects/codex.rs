@@ -2,26 +2,16 @@
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use serde_json::Value;
 
-fn convert(from: &str, to: &str, bytes: &[u8], chunk: usize) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    bytes.chunks(chunk).for_each(|piece| pipe.push(piece, &mut out));
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
+use crate::support::{convert_log_text, convert_pieces, record};
 
 /// The entries of a rollout's record, after asserting that the record restores the rollout.
 fn entries(rollout: &str) -> Vec<Value> {
-    let (record, report) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
+    let (record, report) = convert_log_text("codex", "record", rollout);
     assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    let (back, report) = convert_log_text("record", "codex", &record);
     assert_eq!(back, rollout, "from {record}");
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
@@ -242,9 +232,9 @@ fn arguments_are_a_value_and_come_back_in_their_own_spelling() {
 fn arguments_that_decoding_would_change_stay_text() {
     let call = r#"{"type":"function_call","name":"f","arguments":"{\"a\":\"\ud800\"}","call_id":"c"}"#;
     let rollout = rollout(&[("response_item", call)]);
-    let (record, _) = convert("codex", "record", rollout.as_bytes(), usize::MAX);
+    let (record, _) = convert_log_text("codex", "record", &rollout);
     assert!(record.contains(r#""input":"{\"a\":\"\ud800\"}""#), "{record}");
-    assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, rollout);
+    assert_eq!(convert_log_text("record", "codex", &record).0, rollout);
 }
 
 #[test]
@@ -322,7 +312,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
         ("session_meta", r#"{"id":"child","forked_from_id":"parent","cwd":"/a","cli_version":"1"}"#),
         ("session_meta", r#"{"id":"parent","cwd":"/b","cli_version":"0"}"#),
     ];
-    let (record, _) = convert("codex", "record", rollout(&lines).as_bytes(), usize::MAX);
+    let (record, _) = convert_log_text("codex", "record", &rollout(&lines));
     let record: Value = serde_json::from_str(&record).expect("a document");
     assert_eq!(record["session"]["session-id"], "child");
     assert_eq!(record["session"]["environment"]["working-dir"], "/a");
@@ -332,6 +322,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
 #[test]
 fn fixtures_are_recognised_and_come_back_in_any_pieces() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/openai/codex");
+    let codex = (Dialect::named("codex").expect("registered"), Role::Log);
     let mut seen = 0;
     for month in ["2025-09", "2026-02", "2026-04", "2026-11"] {
         for file in std::fs::read_dir(format!("{folder}/{month}")).expect("fixtures") {
@@ -343,9 +334,10 @@ fn fixtures_are_recognised_and_come_back_in_any_pieces() {
             entries(&text);
             let guess = interlingua::sniff::sniff(text.as_bytes(), true).expect("a guess");
             assert_eq!(guess.dialect.name, "codex");
-            let whole = convert("codex", "record", text.as_bytes(), usize::MAX).0;
+            let whole = convert_log_text("codex", "record", &text).0;
             for chunk in [1, 13] {
-                assert_eq!(convert("codex", "record", text.as_bytes(), chunk).0, whole);
+                let pieces = text.as_bytes().chunks(chunk);
+                assert_eq!(convert_pieces(codex, record(), pieces).bytes, whole.as_bytes());
             }
             seen += 1;
         }
@@ -363,7 +355,7 @@ fn a_claude_session_becomes_a_rollout_that_codex_resumes() {
         r#"{"type":"user","uuid":"u3","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"no"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}}"#,
         "\n",
     );
-    let (rollout, report) = convert("claude-code", "codex", log.as_bytes(), usize::MAX);
+    let (rollout, report) = convert_log_text("claude-code", "codex", log);
     let lines: Vec<Value> = rollout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
     let words = lines.iter().filter_map(|line| line["payload"]["type"].as_str().or(line["type"].as_str()));
     assert_eq!(
@@ -401,12 +393,12 @@ fn a_line_of_another_dialect_is_reported_and_kept() {
     let foreign = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"x"}}"#;
     let old = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#;
     let log = rollout(&[USER]) + old + "\n" + foreign + "\n";
-    let (record, report) = convert("codex", "record", log.as_bytes(), usize::MAX);
+    let (record, report) = convert_log_text("codex", "record", &log);
     let found: Vec<_> =
         report.problems.iter().map(|found| (found.code.name(), found.place.frame.number)).collect();
     assert_eq!(found, [("unknown-shape", 3)]);
     assert_eq!(report.lost, 0);
-    assert_eq!(convert("record", "codex", record.as_bytes(), usize::MAX).0, log);
+    assert_eq!(convert_log_text("record", "codex", &record).0, log);
 }
 
 #[test]
@@ -455,14 +447,14 @@ fn values_under_unusual_names_come_back() {
 #[test]
 fn an_id_that_codex_does_not_take_is_lost_not_only_noted() {
     let record = r#"{"version":"3.0.0","id":"ses_42","session":{"session-id":"ses_42","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"user","content":"hi"}]}}"#;
-    let (_, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    let (_, report) = convert_log_text("record", "codex", record);
     assert!(report.lost_paths.iter().any(|row| row.path == "session/id"), "{report:?}");
 }
 
 #[test]
 fn what_an_entry_says_and_its_kept_line_does_not_is_lost() {
     let record = r#"{"version":"3.0.0","id":"s","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"user","content":"edited","vendor-ext":{"vendor":"codex","data":{"timestamp":"2026-02-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"old"}]}}}}]}}"#;
-    let (out, report) = convert("record", "codex", record.as_bytes(), usize::MAX);
+    let (out, report) = convert_log_text("record", "codex", record);
     assert!(out.contains("old"));
     assert!(report.lost_paths.iter().any(|row| row.path == "message/text"), "{report:?}");
 }

@@ -1,26 +1,15 @@
 //! Copilot's session logs: lines, repeated values, usage totals, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    let report = pipe.finish_with(text, &mut out);
-    assert!(report.adds_up());
-    (out, report)
-}
+use crate::support::convert_log;
 
 /// The record of a log, after asserting that the record restores the log.
 fn record(log: &[u8]) -> Value {
-    let (record, report) = convert("copilot-cli", "record", log);
+    let (record, report) = convert_log("copilot-cli", "record", log);
     assert_eq!((report.lost, report.verbatim), (0, 0), "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "copilot-cli", &record);
+    let (back, report) = convert_log("record", "copilot-cli", &record);
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(shown(&back), shown(log), "from {}", shown(&record));
     assert_eq!(report.problems, [], "from {}", shown(&record));
@@ -389,8 +378,8 @@ fn bytes_that_are_no_text_come_back() {
     let said = line(1, "user.message", &json!({"content": "x"}));
     for damage in [&b"\xff\xfe\n"[..], b"\xef\xbb\xbf", b"{\"type\":\"us", b"\0\0"] {
         let log = [said.as_bytes(), damage, said.as_bytes(), damage].concat();
-        let (record, _) = convert("copilot-cli", "record", &log);
-        assert_eq!(convert("record", "copilot-cli", &record).0, log, "{damage:?}");
+        let (record, _) = convert_log("copilot-cli", "record", &log);
+        assert_eq!(convert_log("record", "copilot-cli", &record).0, log, "{damage:?}");
     }
 }
 
@@ -404,7 +393,7 @@ fn a_session_of_another_agent_has_what_copilot_asks_for() {
         r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/w","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"},{"type":"tool_result","tool_use_id":"t2","content":"two","is_error":true},{"type":"text","text":"Go on"}]}}"#,
         "\n",
     );
-    let (log, _) = convert("claude-code", "copilot-cli", claude.as_bytes());
+    let (log, _) = convert_log("claude-code", "copilot-cli", claude.as_bytes());
     let log = String::from_utf8(log).expect("text");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let words: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap_or_default()).collect();

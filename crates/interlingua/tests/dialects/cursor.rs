@@ -1,26 +1,15 @@
 //! Cursor's transcripts: lines, reported gaps, and sessions of other agents written as transcripts.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &[u8]) -> (Vec<u8>, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    let report = pipe.finish_with(text, &mut out);
-    assert!(report.adds_up());
-    (out, report)
-}
+use crate::support::convert_log;
 
 /// The record of a log, after asserting that the record restores the log.
 fn record(log: &[u8]) -> Value {
-    let (record, report) = convert("cursor", "record", log);
+    let (record, report) = convert_log("cursor", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "cursor", &record);
+    let (back, report) = convert_log("record", "cursor", &record);
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(shown(&back), shown(log), "from {}", shown(&record));
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "from {}", shown(&record));
@@ -141,7 +130,7 @@ fn a_session_of_another_agent_becomes_bare_lines() {
         r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"one"}]}}"#,
         "\n",
     );
-    let (log, report) = convert("claude-code", "cursor", claude.as_bytes());
+    let (log, report) = convert_log("claude-code", "cursor", claude.as_bytes());
     let expected = concat!(
         r#"{"role":"user","message":{"content":[{"type":"text","text":"Look"}]}}"#,
         "\n",

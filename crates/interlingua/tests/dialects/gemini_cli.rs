@@ -1,28 +1,16 @@
 //! Gemini CLI's session logs: repeated messages, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use interlingua::sniff::sniff;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(text.as_bytes(), &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
+use crate::support::convert_log_text;
 
 /// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
-    let (record, report) = convert("gemini-cli", "record", log);
+    let (record, report) = convert_log_text("gemini-cli", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "gemini-cli", &record);
+    let (back, report) = convert_log_text("record", "gemini-cli", &record);
     assert_eq!(back, log, "from {record}");
     assert_eq!(report.lost, 0, "{:?} from {record}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
@@ -190,7 +178,7 @@ fn a_rewind_names_the_last_message_that_counts() {
     // A shortened history is a rewind, too, once a message follows it.
     let history = json!({"$set": {"messages": [user("u1", "a"), answer("g1", "b", 1)]}});
     let (record, _) =
-        convert("gemini-cli", "record", &log(&[&lines[..], &[history, user("u3", "e")]].concat()));
+        convert_log_text("gemini-cli", "record", &log(&[&lines[..], &[history, user("u3", "e")]].concat()));
     assert!(record.contains(r#""event-type":"rewound","data":{"to":"g1"}"#), "{record}");
 }
 
@@ -251,9 +239,9 @@ fn a_shuffled_log_comes_back() {
             text += lines[(seed >> 33) as usize % lines.len()];
             text += if seed >> 60 == 0 { "\r\n" } else { "\n" };
         }
-        let (record, report) = convert("gemini-cli", "record", &text);
+        let (record, report) = convert_log_text("gemini-cli", "record", &text);
         assert_eq!(report.lost, 0, "{:?} in\n{text}", report.lost_paths);
-        let (back, _) = convert("record", "gemini-cli", &record);
+        let (back, _) = convert_log_text("record", "gemini-cli", &record);
         assert_eq!(back, text, "from {record}");
     }
 }
@@ -271,7 +259,7 @@ const CLAUDE: &str = concat!(
 
 #[test]
 fn a_session_of_claude_code_has_its_results_beside_the_calls() {
-    let (text, _) = convert("claude-code", "gemini-cli", CLAUDE);
+    let (text, _) = convert_log_text("claude-code", "gemini-cli", CLAUDE);
     let lines: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let kinds: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap_or("head")).collect();
@@ -297,12 +285,12 @@ fn a_session_of_claude_code_has_its_results_beside_the_calls() {
 fn what_came_of_a_call_stands_alone_in_other_logs() {
     let first = with_calls(answer("g", "I look.", 100), &[call("c1", "one"), call("c2", "two")]);
     let text = log(&[head(), user("u", "go"), first, answer("g2", "Done.", 1)]);
-    let (claude, _) = convert("gemini-cli", "claude-code", &text);
+    let (claude, _) = convert_log_text("gemini-cli", "claude-code", &text);
     let kinds: Vec<Value> =
         claude.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let kinds: Vec<_> = kinds.iter().map(|line| line["type"].as_str().unwrap_or_default()).collect();
     assert_eq!(kinds, ["user", "assistant", "user", "user", "assistant"], "{claude}");
-    let (pi, _) = convert("gemini-cli", "pi", &text);
+    let (pi, _) = convert_log_text("gemini-cli", "pi", &text);
     let roles: Vec<Value> = pi.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let roles: Vec<_> =
         roles.iter().map(|line| line["message"]["role"].as_str().unwrap_or_default()).collect();
@@ -376,7 +364,7 @@ fn a_text_made_to_collide_with_another_is_told() {
         r#"{"id":"m1","timestamp":"2026-02-10T17:28:01.000Z","type":"user","content":[{"text":"Well?"}]}"#;
     let log = [head, asked, &line(&one), &line(&two), ""].join("\n");
     for to in ["record", "claude-code", "codex", "pi"] {
-        let (out, _) = convert("gemini-cli", to, &log);
+        let (out, _) = convert_log_text("gemini-cli", to, &log);
         assert!(out.contains(&two), "{to}: {out}");
     }
 }

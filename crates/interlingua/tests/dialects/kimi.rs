@@ -1,28 +1,16 @@
 //! Session logs of Kimi CLI and Kimi Code: lines, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use interlingua::sniff::sniff;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(text.as_bytes(), &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
+use crate::support::convert_log_text;
 
 /// A log's record, after asserting that the record restores the log.
 fn record(dialect: &str, log: &str) -> Value {
-    let (record, report) = convert(dialect, "record", log);
+    let (record, report) = convert_log_text(dialect, "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", dialect, &record);
+    let (back, report) = convert_log_text("record", dialect, &record);
     for (given, line) in back.lines().zip(log.lines()) {
         assert_eq!(given, line);
     }
@@ -302,7 +290,7 @@ const CLAUDE: &str = concat!(
 
 #[test]
 fn a_session_of_claude_code_becomes_a_context() {
-    let (log, _) = convert("claude-code", "kimi-cli", CLAUDE);
+    let (log, _) = convert_log_text("claude-code", "kimi-cli", CLAUDE);
     assert_eq!(guess(&log), Some("kimi-cli"));
     let call = |id: &str, arguments: &str| json!({"type": "function", "id": id, "function": {"name": "Read", "arguments": arguments}});
     assert_eq!(
@@ -317,7 +305,7 @@ fn a_session_of_claude_code_becomes_a_context() {
         ]
     );
     // Generated text is not read as a message of the user or the model.
-    let (again, _) = convert("kimi-cli", "record", &log);
+    let (again, _) = convert_log_text("kimi-cli", "record", &log);
     let again: Value = serde_json::from_str(&again).expect("a document");
     let failed = again["session"]["entries"]
         .as_array()
@@ -331,7 +319,7 @@ fn a_session_of_claude_code_becomes_a_context() {
 
 #[test]
 fn a_session_of_claude_code_becomes_a_file_of_kimi_code() {
-    let (log, _) = convert("claude-code", "kimi-code", CLAUDE);
+    let (log, _) = convert_log_text("claude-code", "kimi-code", CLAUDE);
     assert_eq!(guess(&log), Some("kimi-code"));
     let lines = lines(&log);
     let words: Vec<_> = lines
@@ -365,11 +353,11 @@ fn a_session_of_claude_code_becomes_a_file_of_kimi_code() {
 fn what_a_subagent_said_is_not_written_between_a_call_and_its_result() {
     let log = fixture("kimi-cli", "wire-subagent.jsonl");
     for to in ["kimi-code", "pi"] {
-        let (out, report) = convert("kimi-cli", to, &log);
+        let (out, report) = convert_log_text("kimi-cli", to, &log);
         assert!(report.lost > 0);
         assert!(!out.contains("wc -l notes.txt"), "{out}");
     }
-    let (out, _) = convert("kimi-cli", "kimi-code", &log);
+    let (out, _) = convert_log_text("kimi-cli", "kimi-code", &log);
     let roles: Vec<_> =
         lines(&out).iter().filter_map(|line| line["message"]["role"].as_str().map(str::to_owned)).collect();
     assert_eq!(roles[..3], ["user", "assistant", "assistant"]);
@@ -397,12 +385,12 @@ fn shuffled(dialect: &str, pool: &[&str]) {
             }
             log.push('\n');
         }
-        let (record, report) = convert(dialect, "record", &log);
+        let (record, report) = convert_log_text(dialect, "record", &log);
         assert_eq!(report.lost, 0, "round {round}: {:?}\n{log}", report.lost_paths);
         // A record requires an id, and a file without a readable line has none: the generated id is removed on the way
         // back.
         let made_up: &[&str] = if report.read == 0 { &["session/id"] } else { &[] };
-        let (back, report) = convert("record", dialect, &record);
+        let (back, report) = convert_log_text("record", dialect, &record);
         assert_eq!(back, log, "round {round}: from {record}");
         let lost: Vec<&str> = report.lost_paths.iter().map(|row| row.path.as_str()).collect();
         assert_eq!(lost, made_up, "round {round}:\n{log}\n{record}");
@@ -481,7 +469,7 @@ fn usage_counts_once_whether_its_record_or_the_end_of_the_step_comes_first() {
         )
     };
     let output = |lines: &[&str]| {
-        let (events, _) = convert("kimi-code", "record", &(lines.join("\n") + "\n"));
+        let (events, _) = convert_log_text("kimi-code", "record", &(lines.join("\n") + "\n"));
         let record: Value = serde_json::from_str(&events).expect("a document");
         let entries = record["session"]["entries"].as_array().expect("entries").clone();
         entries.iter().filter_map(|entry| entry["token-usage"]["output"].as_u64()).sum::<u64>()

@@ -4,11 +4,15 @@
 #![recursion_limit = "256"]
 #![allow(missing_docs, reason = "not published")]
 
+#[allow(dead_code, reason = "the cases only fold streams")]
+#[path = "../support/sdk_user.rs"]
+mod sdk_user;
 #[path = "../support/mod.rs"]
 mod support;
 
 mod amp;
 mod anthropic;
+mod cases;
 mod chat;
 mod claude_code;
 mod codex;

@@ -2,9 +2,10 @@
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use serde_json::{Deserializer, Value, json};
+
+use crate::support::{convert_log_text, convert_log_with};
 
 const STORAGE: &str = include_str!("../../fixtures/agents/opencode/2026-02/storage.jsonl");
 const EXPORT: &str = include_str!("../../fixtures/agents/opencode/2026-11/export.json");
@@ -13,30 +14,15 @@ const RUN: &str = include_str!("../../fixtures/agents/opencode/2026-11/run.jsonl
 const API_LIKE: &str = include_str!("../../fixtures/agents/opencode/2026-02/api-like.json");
 const CLAUDE: &str = include_str!("../../fixtures/anthropic/claude_code/2026-11/tools.jsonl");
 
-fn convert_with(from: &str, to: &str, text: &str, options: &Options) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe =
-        Pipe::new((named(from), Role::Log), (named(to), Role::Log), options).expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(text.as_bytes(), &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
-
-fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
-    convert_with(from, to, text, &Options::default())
-}
-
 fn documents(text: &str) -> Vec<Value> {
     Deserializer::from_str(text).into_iter().map(|doc| doc.expect("a document")).collect()
 }
 
 /// The records of a log, after asserting that they restore the log.
 fn records(log: &str) -> Vec<Value> {
-    let (records, report) = convert("opencode", "record", log);
+    let (records, report) = convert_log_text("opencode", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, _) = convert("record", "opencode", &records);
+    let (back, _) = convert_log_text("record", "opencode", &records);
     assert_eq!(back, log, "from {records}");
     documents(&records)
 }
@@ -101,7 +87,7 @@ fn parts_name_their_message_and_messages_what_they_answer() {
 fn a_message_that_contradicts_its_parts_is_a_problem() {
     let part = |kind: &str| json!({"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": kind, "text": "x"});
     let message = json!({"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "time": {"created": 5}});
-    let problems = |log: &str| convert("opencode", "record", log).1.problems.len();
+    let problems = |log: &str| convert_log_text("opencode", "record", log).1.problems.len();
     assert_eq!(problems(&format!("{}\n{message}\n", part("text"))), 1);
     assert_eq!(problems(&format!("{}\n{message}\n", part("step-start"))), 0);
     // If the message comes first, it determines the author.
@@ -256,9 +242,9 @@ fn documents_in_any_order_come_back() {
             log.push_str(&pool[roll(pool.len())]);
             log.push_str(["\n", "\n", "\n", "\r\n", "\n\n"][roll(5)]);
         }
-        let (record, report) = convert("opencode", "record", &log);
+        let (record, report) = convert_log_text("opencode", "record", &log);
         assert_eq!(report.lost, 0, "round {round}: {:?} of {log}", report.lost_paths);
-        let (back, report) = convert("record", "opencode", &record);
+        let (back, report) = convert_log_text("record", "opencode", &record);
         assert_eq!(back, log, "round {round}: from {record}");
         let holes = report.problems.iter().filter(|problem| problem.code.name() == "unfilled-hole").count();
         assert_eq!(holes, 0, "round {round}: {log}");
@@ -268,15 +254,15 @@ fn documents_in_any_order_come_back() {
 #[test]
 fn a_file_that_begins_in_the_middle_of_a_document_tells_the_others() {
     let log = &STORAGE[STORAGE.find('\n').unwrap_or(0)..];
-    let (record, report) = convert("opencode", "record", log);
+    let (record, report) = convert_log_text("opencode", "record", log);
     assert_eq!(report.lost, 0);
     assert!(record.contains(r#""content":"I look at the file first.""#), "{record}");
-    assert_eq!(convert("record", "opencode", &record).0, log);
+    assert_eq!(convert_log_text("record", "opencode", &record).0, log);
 }
 
 #[test]
 fn another_agents_session_becomes_an_export_that_is_imported() {
-    let (export, report) = convert("claude-code", "opencode", CLAUDE);
+    let (export, report) = convert_log_text("claude-code", "opencode", CLAUDE);
     let export: Value = serde_json::from_str(&export).expect("one document");
     assert!(report.notes.iter().any(|(note, _)| note.contains("reasoning becomes")), "{:?}", report.notes);
     let info = &export["info"];
@@ -341,8 +327,9 @@ fn no_time_is_later_than_now() {
     let log =
         line("a", "2026-11-15T08:00:00.000Z", "user") + &line("b", "2126-11-15T08:00:00.000Z", "assistant");
     let now = 1_794_740_000_000;
-    let (export, _) = convert_with("claude-code", "opencode", &log, &Options::default().with_now(now));
-    let export: Value = serde_json::from_str(&export).expect("one document");
+    let (export, _) =
+        convert_log_with("claude-code", "opencode", log.as_bytes(), &Options::default().with_now(now));
+    let export: Value = serde_json::from_slice(&export).expect("one document");
     let times: Vec<u64> = export["messages"]
         .as_array()
         .expect("messages")
@@ -354,7 +341,7 @@ fn no_time_is_later_than_now() {
 
 #[test]
 fn several_sessions_become_several_exports() {
-    let (records, _) = convert("opencode", "record", TWO);
+    let (records, _) = convert_log_text("opencode", "record", TWO);
     // Records without kept lines, as if another agent had made them.
     let foreign: String = documents(&records)
         .into_iter()
@@ -366,7 +353,7 @@ fn several_sessions_become_several_exports() {
             record.to_string() + "\n"
         })
         .collect();
-    let (exports, _) = convert("record", "opencode", &foreign);
+    let (exports, _) = convert_log_text("record", "opencode", &foreign);
     let exports = documents(&exports);
     let told: Vec<Value> = exports
         .iter()
@@ -377,7 +364,7 @@ fn several_sessions_become_several_exports() {
 
 #[test]
 fn other_logs_get_dates_and_results_of_their_own() {
-    let (claude, _) = convert("opencode", "claude-code", EXPORT);
+    let (claude, _) = convert_log_text("opencode", "claude-code", EXPORT);
     let lines: Vec<Value> = claude.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
     assert_eq!(lines[0]["timestamp"], "2026-11-15T08:07:36.010Z");
     let blocks = |line: &Value| -> Vec<String> {

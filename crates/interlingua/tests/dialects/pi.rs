@@ -1,27 +1,15 @@
 //! Pi's session logs: lines, restored logs, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(text.as_bytes(), &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
+use crate::support::convert_log_text;
 
 /// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
-    let (record, report) = convert("pi", "record", log);
+    let (record, report) = convert_log_text("pi", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "pi", &record);
+    let (back, report) = convert_log_text("record", "pi", &record);
     assert_eq!(back, log, "from {record}");
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
@@ -45,9 +33,9 @@ fn state_belongs_to_the_provider_that_the_message_names() {
         let thought = &entries[0]["children"][0];
         assert_eq!((&thought["issuer"], &thought["signature"]), (&provider.into(), &"c2ln".into()));
     }
-    let (claude, _) = convert("pi", "claude-code", &said_by("anthropic", "c2ln"));
+    let (claude, _) = convert_log_text("pi", "claude-code", &said_by("anthropic", "c2ln"));
     assert!(claude.contains(r#""signature":"c2ln""#), "{claude}");
-    let (claude, _) = convert("pi", "claude-code", &said_by("google", "c2ln"));
+    let (claude, _) = convert_log_text("pi", "claude-code", &said_by("google", "c2ln"));
     assert!(!claude.contains("c2ln"), "{claude}");
 }
 
@@ -61,10 +49,10 @@ fn the_name_of_a_member_is_no_state() {
 
 #[test]
 fn an_edited_issuer_is_lost_aloud() {
-    let (record, _) = convert("pi", "record", &said_by("google", "c2ln"));
+    let (record, _) = convert_log_text("pi", "record", &said_by("google", "c2ln"));
     let edited = record.replace(r#""issuer":"google""#, r#""issuer":"xai""#);
     assert_ne!(record, edited);
-    let (_, report) = convert("record", "pi", &edited);
+    let (_, report) = convert_log_text("record", "pi", &edited);
     assert!(report.lost > 0);
 }
 
@@ -81,7 +69,7 @@ const CLAUDE: &str = concat!(
 
 #[test]
 fn a_session_of_claude_code_becomes_a_tree() {
-    let (log, report) = convert("claude-code", "pi", CLAUDE);
+    let (log, report) = convert_log_text("claude-code", "pi", CLAUDE);
     let lines = lines(&log);
     let words: Vec<_> = lines
         .iter()
@@ -129,7 +117,7 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
         said("last"),
     ];
     let log = log.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-    let (out, report) = convert("codex", "pi", &log);
+    let (out, report) = convert_log_text("codex", "pi", &log);
     assert_eq!(report.leaves, report.mapped + report.kept + report.lost);
     let content = |line: &Value| {
         let blocks = line["message"]["content"].as_array().cloned().unwrap_or_default();
@@ -154,10 +142,10 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
     // Pi adds up the usage of every response, and fails at a response without usage.
     let answers: Vec<&Value> = lines.iter().filter(|line| line["message"]["role"] == "assistant").collect();
     assert!(answers.iter().all(|line| line["message"]["usage"]["totalTokens"] == 0), "{out}");
-    let (again, _) = convert("pi", "record", &out);
+    let (again, _) = convert_log_text("pi", "record", &out);
     assert!(!again.contains("token-usage"), "nobody counted: {again}");
     // Read again, and in a log without messages around them, all items are present in their original order.
-    let (back, _) = convert("pi", "codex", &out);
+    let (back, _) = convert_log_text("pi", "codex", &out);
     let order: Vec<&str> =
         ["first", "\"a\"", "\"b\"", "between", "\"c\"", "of b", "of a", "of c", "last"].into();
     let mut at = 0;
@@ -170,7 +158,7 @@ fn calls_made_at_once_stand_in_one_message_before_their_results() {
 fn arguments_that_are_a_string_keep_an_escaped_quote_at_their_end() {
     let line = json!({"type": "message", "id": "m", "parentId": null, "timestamp": "2026-11-15T08:00:01.000Z", "message": {
         "role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "look", "arguments": "say \"hi\""}]}});
-    let (out, _) = convert("pi", "claude-code", &line.to_string());
+    let (out, _) = convert_log_text("pi", "claude-code", &line.to_string());
     let input = lines(&out).iter().find_map(|line| line["message"]["content"][0].get("input").cloned());
     assert_eq!(input, Some(json!({"input": "say \"hi\""})), "{out}");
 }

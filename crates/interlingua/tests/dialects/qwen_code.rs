@@ -1,28 +1,16 @@
 //! Qwen Code's session logs: authors, repeated usage, and sessions of other agents written as logs.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Report;
-use interlingua::pipe::Pipe;
 use interlingua::sniff::sniff;
 use serde_json::{Value, json};
 
-fn convert(from: &str, to: &str, text: &str) -> (String, Report) {
-    let named = |name| Dialect::named(name).expect("registered");
-    let mut pipe = Pipe::new((named(from), Role::Log), (named(to), Role::Log), &Options::default())
-        .expect("both have logs");
-    let mut out = Vec::new();
-    pipe.push(text.as_bytes(), &mut out);
-    let report = pipe.finish(&mut out);
-    assert!(report.adds_up());
-    (String::from_utf8(out).expect("text"), report)
-}
+use crate::support::convert_log_text;
 
 /// The entries of a log's record, after asserting that the record restores the log.
 fn entries(log: &str) -> Vec<Value> {
-    let (record, report) = convert("qwen-code", "record", log);
+    let (record, report) = convert_log_text("qwen-code", "record", log);
     assert_eq!(report.lost, 0, "{:?}", report.lost_paths);
-    let (back, report) = convert("record", "qwen-code", &record);
+    let (back, report) = convert_log_text("record", "qwen-code", &record);
     assert_eq!(back, log, "from {record}");
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?} from {record}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
@@ -189,9 +177,9 @@ fn a_shuffled_log_comes_back() {
             text += lines[(seed >> 33) as usize % lines.len()];
             text += if seed >> 60 == 0 { "\r\n" } else { "\n" };
         }
-        let (record, report) = convert("qwen-code", "record", &text);
+        let (record, report) = convert_log_text("qwen-code", "record", &text);
         assert_eq!(report.lost, 0, "{:?} in\n{text}", report.lost_paths);
-        let (back, _) = convert("record", "qwen-code", &record);
+        let (back, _) = convert_log_text("record", "qwen-code", &record);
         assert_eq!(back, text, "from {record}");
     }
 }
@@ -205,7 +193,7 @@ fn a_session_of_another_agent_is_a_chain_with_its_directory() {
             "thoughts": [{"subject": "Plan", "description": "first"}],
             "toolCalls": [{"id": "c", "name": "look", "args": {}, "result": "one", "status": "error"}]}),
     ];
-    let (text, _) = convert("gemini-cli", "qwen-code", &log(&gemini));
+    let (text, _) = convert_log_text("gemini-cli", "qwen-code", &log(&gemini));
     let lines: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     let kinds: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap_or_default()).collect();

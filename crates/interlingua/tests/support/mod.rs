@@ -231,6 +231,25 @@ pub fn convert_with<'b>(
     Outcome { bytes, report }
 }
 
+/// Converts the log of a dialect to the log of another dialect. The report must add up.
+pub fn convert_log(from: &str, to: &str, log: &[u8]) -> (Vec<u8>, Report) {
+    convert_log_with(from, to, log, &Options::default())
+}
+
+/// Converts a log as [`convert_log`] does; both logs are text.
+pub fn convert_log_text(from: &str, to: &str, log: &str) -> (String, Report) {
+    let (out, report) = convert_log(from, to, log.as_bytes());
+    (String::from_utf8(out).expect("text"), report)
+}
+
+/// Converts a log as [`convert_log`] does, with the given options.
+pub fn convert_log_with(from: &str, to: &str, log: &[u8], options: &Options) -> (Vec<u8>, Report) {
+    let log_of = |name| (Dialect::named(name).expect("registered"), Role::Log);
+    let Outcome { bytes, report } = convert_with(log_of(from), log_of(to), [log], options);
+    assert!(report.adds_up(), "{report:?}");
+    (bytes, report)
+}
+
 /// Converts until the output differs from `before`; returns the report if the output is equal to its end. Another law
 /// checks that chunk boundaries have no effect.
 pub fn unless_other<'b>(

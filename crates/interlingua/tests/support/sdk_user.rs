@@ -439,6 +439,11 @@ pub(crate) fn folded(dialect: &str, stream: &str) -> Value {
                             other => panic!("{other}"),
                         }
                     }
+                    "message_delta" => {
+                        let usage = with(&message["usage"], event["usage"].clone());
+                        message = with(&message, event["delta"].clone());
+                        message["usage"] = usage;
+                    }
                     _ => {}
                 }
             }
