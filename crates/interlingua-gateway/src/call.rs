@@ -7,8 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use http_body_util::{BodyExt, Limited};
 use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::ledger::Reason;
-use interlingua::model::FailureClass;
+use interlingua::json::Str;
+use interlingua::ledger::{Reason, Report, Row};
+use interlingua::model::{FailureClass, Field};
 use interlingua::pipe::{AnswerPipe, AnswerWriter, CallFailure, CallOutcome, Exchange, FailedResponse};
 use interlingua::tape::{Limits, TapeBuf};
 use tokio::time::timeout;
@@ -316,6 +317,9 @@ impl ClientCall<'_> {
         let model = target.send.as_deref().unwrap_or(&self.model);
         let is_same = dialect.name == self.dialect.name;
         let mut options = Options::default().with_stream(self.stream).with_max_tokens(route.max_tokens);
+        if is_same && holds_state_of_another(&self.body, backend, model) {
+            options = options.with_backend(backend.capabilities.clone());
+        }
         if !is_same {
             options = options.with_backend(backend.capabilities.clone());
             if target.send.is_some() || !has_model(self.dialect) {
@@ -330,7 +334,8 @@ impl ClientCall<'_> {
         let summary = exchange
             .request(&body, &mut sent)
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
-        let report = summary.report;
+        let mut report = summary.report;
+        place_stream(&mut report);
         if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
             let message = format!("the request is not JSON: {}", problem.detail);
             return Err(FailedCall::new(FailureClass::InvalidRequest, message));
@@ -350,7 +355,7 @@ impl ClientCall<'_> {
         if tracker.reservation.is_none() {
             tracker.reservation = self.client.reserve(model, expected)?;
         }
-        tracker.call.losses = report.lost;
+        tracker.call.losses = losses(&report);
         let role = if summary.stream { Role::Stream } else { Role::Response };
         tracker.call.reports = vec![report];
         Ok((exchange, Bytes::from(sent), role))
@@ -478,6 +483,35 @@ const fn is_fault_of_backend(class: FailureClass) -> bool {
         class,
         FailureClass::Server | FailureClass::Overloaded | FailureClass::Timeout | FailureClass::Incomplete
     )
+}
+
+/// Whether a request in the dialect of its backend must be translated instead of copied, because its
+/// `reasoning_details` hold state that the backend never issues. Only servers that forward calls to other vendors issue
+/// such state; the client got the state from an earlier backend. Requests to a server that is not built in are copied.
+fn holds_state_of_another(body: &[u8], backend: &ReadyBackend, model: &str) -> bool {
+    let Some(known) = backend.capabilities.as_ref().filter(|_| backend.dialect.name == "openai-chat") else {
+        return false;
+    };
+    let accepts_none = known.takes_of(Some(&Str::from_plain(model))).state_of.is_empty();
+    accepts_none && body.windows(REASONING_DETAILS.len()).any(|part| part == REASONING_DETAILS)
+}
+
+const REASONING_DETAILS: &[u8] = b"\"reasoning_details\"";
+
+/// Removes the request for a stream from the losses of a body without a member for the request: the path of the endpoint
+/// holds the request, and the streams of such an API always hold the usage.
+fn place_stream(report: &mut Report) {
+    let is_placed = |row: &Row| matches!(row.field, Some(Field::StreamAnswer | Field::StreamUsage));
+    let placed: u64 = report.lost_paths.iter().filter(|row| is_placed(row)).map(|row| row.count).sum();
+    report.lost_paths.retain(|row| !is_placed(row));
+    report.lost -= placed;
+    report.mapped += placed;
+}
+
+/// The number of values without a place in the converted body. A redundant value has another place there.
+pub(crate) fn losses(report: &Report) -> u64 {
+    let lost = report.lost_paths.iter().filter(|row| row.reason != Some(Reason::Redundant));
+    lost.map(|row| row.count).sum()
 }
 
 /// A whole answer.

@@ -14,6 +14,7 @@ use interlingua_models::Prices;
 use interlingua_models::prices::Picodollars;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::call::losses;
 use crate::clients::Reservation;
 use crate::metrics::Metrics;
 use crate::stored_responses::StoredResponses;
@@ -236,7 +237,7 @@ impl CallTracker {
         let call = &mut self.call;
         call.duration = self.start.elapsed();
         call.is_cancelled = is_cancelled;
-        call.losses += report.lost;
+        call.losses += losses(&report);
         (call.failure, call.stop, call.usage) = (failure, stop, usage);
         let price = |usage: &Usage| Some(self.log.prices.cost(&call.model_sent, usage)?.cost);
         call.cost = call.usage.as_ref().and_then(price);

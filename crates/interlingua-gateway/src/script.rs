@@ -198,19 +198,23 @@ impl AskedRequest {
     pub(crate) fn of(dialect: &'static Dialect, body: &[u8]) -> Self {
         let mut asked = Self::default();
         let (mut in_turn, mut user): (bool, Option<ItemId>) = (false, None);
+        // The id of the message in `asked.user`. A message may hold the results of calls before its text.
+        let mut told: Option<ItemId> = None;
         let each = |event: &Event<'_>| match event {
             Event::ItemStarted(head) => {
                 let is_assistant = head.author == Author::Assistant;
                 asked.turns += usize::from(is_assistant && !in_turn);
                 in_turn = is_assistant;
-                user = (head.author == Author::User && matches!(head.kind, ItemKind::Message))
-                    .then_some(head.id);
-                if user.is_some() {
-                    asked.user.clear();
+                if head.author == Author::User && matches!(head.kind, ItemKind::Message) {
+                    user = Some(head.id);
                 }
             }
             Event::ItemDelta(delta) if user == Some(delta.item) => {
                 if let Part::Text(text) = &delta.value {
+                    if told != user {
+                        asked.user.clear();
+                    }
+                    told = user;
                     asked.user.push_str(&text.decode());
                 }
             }
@@ -349,5 +353,21 @@ mod tests {
         assert!(said(r#"{"messages":[{"role":"user","content":"a"}]}"#).contains(r#""content":"one""#));
         let second = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"one"},{"role":"user","content":"b"}]}"#;
         assert!(said(second).contains(r#""content":"two b""#));
+    }
+
+    #[test]
+    fn the_users_text_is_found_after_results_in_the_same_message() {
+        let script =
+            Script::parse("[[turn]]\ntext = \"one\"\n[[turn]]\ntext = \"two {user}\"").expect("sound");
+        let anthropic = Dialect::named("anthropic").expect("registered");
+        let said = |last: &str| {
+            let body = format!(
+                r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"n","input":{{}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":"r"}}{last}]}}]}}"#
+            );
+            let answer = script.answer(anthropic, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said(r#",{"type":"text","text":"b"}"#).contains(r#""text":"two b""#));
+        assert!(said("").contains(r#""text":"two a""#));
     }
 }

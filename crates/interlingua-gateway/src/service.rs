@@ -492,9 +492,10 @@ fn find(
         }
     }
     let found = Endpoint::find(method, path)?;
-    // Anthropic and OpenAI list their models under the same path.
+    // Three vendors list their models under the same path.
     if found.1.request.is_none() && path == "/v1/models" && !headers.contains_key("anthropic-version") {
-        let api = Api::of("openai-chat")?;
+        let is_gemini = headers.contains_key("x-goog-api-key") || headers.contains_key("x-goog-api-client");
+        let api = Api::of(if is_gemini { "gemini" } else { "openai-chat" })?;
         return api.find_endpoint(method, path).map(|(endpoint, model)| (api, endpoint, model));
     }
     Some(found)

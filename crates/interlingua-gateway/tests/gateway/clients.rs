@@ -135,6 +135,27 @@ fn web_pages_and_foreign_names_are_refused() {
 }
 
 #[test]
+fn a_value_in_another_place_is_no_loss() {
+    let gateway = start("");
+    let losses = |path: &str, body: &serde_json::Value| {
+        let answer = gateway.post(path, body);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let (_, rest) = answer.head.split_once("x-interlingua-losses: ").unwrap();
+        rest.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    // The path of Gemini's endpoint holds `stream`, and the result of a call is a message of its own in OpenAI's API.
+    let streamed = json!({"model": "to-gemini", "stream": true, "stream_options": {"include_usage": true},
+        "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(losses("/v1/chat/completions", &streamed), 0);
+    let mut result = json!({"model": "to-openai-chat", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "seen"}]}]});
+    assert_eq!(losses("/v1/messages", &result), 0);
+    result["top_k"] = json!(3);
+    assert_eq!(losses("/v1/messages", &result), 1);
+}
+
+#[test]
 fn models_and_counts_have_the_form_of_each_client() {
     let gateway = start("");
     let names = |answer: &HttpAnswer, list: &str, name: &str| -> Vec<String> {
@@ -147,11 +168,15 @@ fn models_and_counts_have_the_form_of_each_client() {
     assert!(names(&gateway.get("/v1/models"), "data", "id").contains(&any));
     assert!(names(&gateway.get("/anthropic/v1/models"), "data", "id").contains(&any));
     assert!(names(&gateway.get("/v1beta/models"), "models", "name").contains(&any));
+    let of_google = gateway.request("GET /v1/models HTTP/1.1\r\nx-goog-api-key: k", "");
+    assert!(names(&of_google, "models", "name").contains(&any));
     let messages = json!({"model": "any", "messages": [{"role": "user", "content": "hi"}]});
     let counted = gateway.post("/v1/messages/count_tokens", &messages);
     assert!(counted.json()["input_tokens"].as_u64().unwrap() > 3, "{}", counted.body);
     assert!(counted.head.contains("x-interlingua-estimate: true"));
     let contents = json!({"contents": [{"parts": [{"text": "hi"}]}]});
+    let generated = gateway.post("/v1/models/any:generateContent", &contents);
+    assert_eq!(generated.status, 200, "{}", generated.body);
     let counted = gateway.post("/v1beta/models/any:countTokens", &contents);
     assert!(counted.json()["totalTokens"].as_u64().unwrap() > 3, "{}", counted.body);
     assert_eq!(gateway.get("/health").json()["status"], "ok");

@@ -119,3 +119,29 @@ fn a_recorded_server_answers_again_without_a_network() {
     let missing = gateway.post(&post, &other);
     assert!(missing.status >= 500 && missing.body.contains("the cassette has no answer"), "{}", missing.body);
 }
+
+#[test]
+fn state_of_another_vendor_does_not_reach_openai_in_a_copy() {
+    let body = r#"{"id":"c","object":"chat.completion","created":1,"model":"gpt-5.2","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"yes"}}]}"#;
+    let request = json!({"model": "gpt-5.2", "messages": [{"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b", "reasoning_details": [{"type": "reasoning.text", "text": "t", "signature": "c2ln"}]},
+        {"role": "user", "content": "c"}]});
+    // A server that is not built in may have issued the state, and gets the bytes of the client.
+    for (name, is_copied) in [("openai", false), ("openrouter", true), ("mine", true)] {
+        let upstream = Upstream::start([Act::Answer(200, "", body.to_owned())]);
+        let sent = if name == "openrouter" { "anthropic/claude-sonnet-4-5" } else { "gpt-5.2" };
+        let config = format!(
+            "[backend.{name}]\ndialect = \"openai-chat\"\nurl = \"{}\"\nkey = \"k\"\n[[route]]\nmodel = \"*\"\nbackend = \"{name}\"\n",
+            upstream.url
+        );
+        let gateway = TestGateway::with(&config, "");
+        let mut request = request.clone();
+        request["model"] = json!(sent);
+        let answer = gateway.post("/v1/chat/completions", &request);
+        assert_eq!(answer.status, 200, "{name}: {}", answer.body);
+        let received = upstream.requests.look().first().unwrap().clone();
+        assert_eq!(received.contains("c2ln"), is_copied, "{name}: {received}");
+        let losses = format!("x-interlingua-losses: {}", u8::from(!is_copied));
+        assert!(answer.head.contains(&losses), "{name}: {}", answer.head);
+    }
+}

@@ -167,6 +167,14 @@ impl Report {
         self.leaves == self.mapped + self.kept + self.lost
     }
 
+    /// Turns the report of an observer into that of a copy: every leaf arrives.
+    pub(crate) fn copied(mut self) -> Self {
+        (self.mapped, self.kept, self.lost) = (self.leaves, 0, 0);
+        self.kept_paths.clear();
+        self.lost_paths.clear();
+        self
+    }
+
     /// Whether any input was damaged.
     pub fn is_damaged(&self) -> bool {
         self.damaged > 0

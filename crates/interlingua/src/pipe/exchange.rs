@@ -198,7 +198,8 @@ impl Exchange {
         let report;
         (report, self.buffers) = if copies {
             out.write(body);
-            pipe.finish_and_reuse(body, &mut Vec::new())
+            let (report, buffers) = pipe.finish_and_reuse(body, &mut Vec::new());
+            (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(body, out)
         };
@@ -384,9 +385,9 @@ impl AnswerPipe {
         let Self { pipe, outcome, copy } = self;
         let (report, buffers) = if let Some(mut copy) = copy {
             copy.copy(last, out);
-            let ended = pipe.finish_and_reuse(last, &mut Vec::new());
+            let (report, buffers) = pipe.finish_and_reuse(last, &mut Vec::new());
             copy.end(outcome.look().failure.as_ref(), out);
-            ended
+            (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(last, out)
         };

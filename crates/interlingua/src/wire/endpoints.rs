@@ -224,6 +224,14 @@ pub static APIS: &[Api] = &[
             },
             post("/v1beta/models/{model}:countTokens", Role::Count, Role::Counted),
             get("/v1beta/models"),
+            // The stable version has the same endpoints, and Google's package for Python asks for it since 3.0.
+            post("/v1/models/{model}:generateContent", Role::Request, Role::Response),
+            Endpoint {
+                query: "alt=sse",
+                ..post("/v1/models/{model}:streamGenerateContent", Role::Request, Role::Stream)
+            },
+            post("/v1/models/{model}:countTokens", Role::Count, Role::Counted),
+            get("/v1/models"),
         ],
     },
     Api {

@@ -24,6 +24,8 @@ pub(crate) struct ListWords {
     pub(crate) around: &'static str,
     /// Whether times are in seconds and not strings.
     pub(crate) time_in_seconds: bool,
+    /// Whether clients expect a name, so that a model without a name gets its id as the name.
+    pub(crate) needs_name: bool,
     /// Default values, as JSON, for fields that clients expect and the source lacks.
     pub(crate) otherwise: &'static [(Field, &'static str)],
 }
@@ -156,8 +158,11 @@ impl Writer for ModelListWriter {
         if let Some(time) = time.as_ref().filter(|_| sayable.is_none()) {
             out.lose_raw(Field::ModelTime, time, Reason::Narrowed);
         }
+        if let Some(id) = id.as_ref().filter(|_| self.words.needs_name && name.is_none()) {
+            out.ledger.note("id of a model as its name");
+            self.member(Field::ModelName, |json| _ = json.str(id), out);
+        }
         let said = |field: &Field| match field {
-            Field::ModelName => name.is_some(),
             Field::ModelOwner => owner.is_some(),
             Field::ModelTime => sayable.is_some(),
             _ => true,

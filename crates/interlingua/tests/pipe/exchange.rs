@@ -268,10 +268,13 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     let mut out = Vec::new();
     let asked = exchange.request(request.as_bytes(), &mut out).unwrap();
     assert_eq!((out.as_slice(), asked.model.as_deref()), (request.as_bytes(), Some("m")));
+    // A copy loses no member, whether the reader knows the member or not.
+    assert_eq!((asked.report.lost, asked.report.lost_paths.len()), (0, 0));
     let body = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a\u0041"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}, "new":true}"#;
     let (out, outcome) = answer(&mut exchange, Role::Response, body);
     assert_eq!(out, body);
     assert_eq!((outcome.stop, outcome.usage.unwrap().output), (Some(StopClass::End), Some(2)));
+    assert!(outcome.report.lost == 0 && outcome.report.adds_up());
     // Unless another model is requested.
     let dialect = Dialect::named("anthropic").unwrap();
     let options = Options::default().with_model("claude-opus-4-5".to_owned());

@@ -111,10 +111,11 @@ static MODELS: ListWords = ListWords {
         (Field::ModelInputLimit, "max_input_tokens"),
         (Field::ModelOutputLimit, "max_tokens"),
     ],
-    tags: &[("type", "model")],
+    tags: &[("type", "model"), ("lifecycle", "active")],
     around: r#""has_more":false,"first_id":null,"last_id":null"#,
     time_in_seconds: false,
-    otherwise: &[(Field::ModelName, "\"unknown\""), (Field::ModelTime, "\"1970-01-01T00:00:00Z\"")],
+    needs_name: true,
+    otherwise: &[(Field::ModelTime, "\"1970-01-01T00:00:00Z\"")],
 };
 
 /// The capabilities of the API.

@@ -123,6 +123,7 @@ static MODELS: ListWords = ListWords {
     tags: &[],
     around: "",
     time_in_seconds: false,
+    needs_name: false,
     otherwise: &[],
 };
 

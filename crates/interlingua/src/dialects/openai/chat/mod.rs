@@ -81,6 +81,7 @@ pub(in super::super) static MODELS: ListWords = ListWords {
     tags: &[("object", "model")],
     around: r#""object":"list""#,
     time_in_seconds: true,
+    needs_name: false,
     otherwise: &[(Field::ModelTime, "0"), (Field::ModelOwner, "\"unknown\"")],
 };
 

@@ -67,7 +67,8 @@ pub static DIALECT: Dialect = Dialect {
 /// The model list. The models' capabilities stay unclaimed.
 static MODELS: ListWords = ListWords {
     members: &[(Field::ModelName, "name"), (Field::ModelOwner, "vendor")],
-    otherwise: &[(Field::ModelName, "\"unknown\""), (Field::ModelOwner, "\"unknown\"")],
+    needs_name: true,
+    otherwise: &[(Field::ModelOwner, "\"unknown\"")],
     ..chat::MODELS
 };
 
