@@ -27,8 +27,9 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
         talk.say("the configuration is sound\n");
         return Ok(Exit::Done);
     }
-    let runtime = runtime()?;
-    runtime.block_on(async {
+    // The server starts further threads with executors of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(CommandError::Output)?.block_on(async {
         let server = start(config).await?;
         talk.say(&format!("listening on http://{}\n", server.address()));
         let reloading = reload_on_signal(server.handle(), &args.gateway, talk);

@@ -350,9 +350,9 @@ impl ClientCall<'_> {
             );
             return Err(FailedCall::new(FailureClass::InvalidRequest, message));
         }
-        let expected = tracker.expected_cost(model, summary.max_tokens.or(route.max_tokens));
         // A call that is sent again needs no further share of the budget.
-        if tracker.reservation.is_none() {
+        if self.client.budget.is_some() && tracker.reservation.is_none() {
+            let expected = tracker.expected_cost(model, summary.max_tokens.or(route.max_tokens));
             tracker.reservation = self.client.reserve(model, expected)?;
         }
         tracker.call.losses = losses(&report);

@@ -23,6 +23,8 @@ pub struct Config {
     pub token: Option<String>,
     /// The environment variable with the token.
     pub token_env: Option<String>,
+    /// The number of threads that serve connections; by default one for each processor.
+    pub threads: Option<usize>,
     /// The largest accepted request body in bytes.
     pub max_body: usize,
     /// The most calls at the same time.
@@ -172,6 +174,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
             token: None,
             token_env: None,
+            threads: None,
             max_body: 64 << 20,
             max_concurrent: 10_000,
             idle_timeout: 300,

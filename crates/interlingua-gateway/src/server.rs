@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 
 use crate::config::{Config, ConfigError, Lookup};
 use crate::service::{Gateway, GatewayState, Handlers, ServerParts};
@@ -25,6 +27,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     gateway: Arc<Gateway>,
+    threads: usize,
 }
 
 impl fmt::Debug for Server {
@@ -86,11 +89,13 @@ impl Server {
     /// Listens on the address of the configuration.
     pub async fn start(config: Config, lookup: &dyn Lookup, parts: ServerParts) -> Result<Self, StartError> {
         let address = config.listen;
+        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = config.threads.unwrap_or_else(processors);
         let state = GatewayState::new(config, lookup, &parts.handlers, None)?;
         let failed = |error| StartError::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts)) })
+        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts)), threads })
     }
 
     /// A handle that replaces the configuration of the running server.
@@ -105,7 +110,9 @@ impl Server {
 
     /// Serves until `stop` is ready. Open answers then have half a minute to finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
-        let Self { listener, gateway, .. } = self;
+        let Self { listener, gateway, threads, .. } = self;
+        let threads: Vec<_> = (1..threads).filter_map(|_| ConnectionThread::start(&gateway)).collect();
+        let mut turns = (0..=threads.len()).cycle();
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -119,11 +126,47 @@ impl Server {
             };
             // Without it each piece of a stream waits for the acknowledgement of the one before.
             let _ = stream.set_nodelay(true);
-            tokio::spawn(connection(stream, Arc::clone(&gateway)));
+            // Connections take turns with the threads and with this one.
+            let thread = turns.next().and_then(|turn| threads.get(turn));
+            match thread {
+                Some(thread) => thread.serve(stream),
+                None => drop(tokio::spawn(connection(stream, Arc::clone(&gateway)))),
+            }
         }
         drop(listener);
         gateway.close();
+        drop(threads);
         let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
+    }
+}
+
+/// A thread that serves connections with an executor of its own: no connection wakes another thread.
+struct ConnectionThread(mpsc::UnboundedSender<std::net::TcpStream>);
+
+impl ConnectionThread {
+    /// Starts a thread; `None` if the system has none left.
+    fn start(gateway: &Gateway) -> Option<Self> {
+        let (sender, mut streams) = mpsc::unbounded_channel::<std::net::TcpStream>();
+        let gateway = Arc::new(gateway.for_thread());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let serve = async move {
+            while let Some(stream) = streams.recv().await {
+                if let Ok(stream) = TcpStream::from_std(stream) {
+                    tokio::spawn(connection(stream, Arc::clone(&gateway)));
+                }
+            }
+            let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
+        };
+        let name = std::thread::Builder::new().name("connections".to_owned());
+        name.spawn(move || runtime.block_on(serve)).ok()?;
+        Some(Self(sender))
+    }
+
+    fn serve(&self, stream: TcpStream) {
+        if let Ok(stream) = stream.into_std() {
+            // The thread lives as long as its sender.
+            let _ = self.0.send(stream);
+        }
     }
 }
 

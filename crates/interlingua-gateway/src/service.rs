@@ -28,11 +28,11 @@ use crate::{stored_responses, websocket};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
-    state: RwLock<Arc<GatewayState>>,
+    state: Arc<RwLock<Arc<GatewayState>>>,
     pub(crate) log: Arc<CallLog>,
     http: HttpClient,
     /// Whether the gateway ends after the open answers.
-    closing: watch::Sender<bool>,
+    closing: Arc<watch::Sender<bool>>,
     /// Open connections hold a read guard.
     connections: Arc<tokio::sync::RwLock<()>>,
     handlers: Handlers,
@@ -183,12 +183,25 @@ const OWN_HEADERS: [&str; 5] =
 impl Gateway {
     pub(crate) fn new(state: GatewayState, ServerParts { recorder, handlers }: ServerParts) -> Self {
         Self {
-            state: RwLock::new(Arc::new(state)),
+            state: Arc::new(RwLock::new(Arc::new(state))),
             log: Arc::new(CallLog::new(recorder)),
             http: http_client(),
-            closing: watch::Sender::new(false),
+            closing: Arc::new(watch::Sender::new(false)),
             connections: Arc::default(),
             handlers,
+        }
+    }
+
+    /// The same gateway with connections to backends of its own, for another thread: a connection that two threads use
+    /// wakes one for the other.
+    pub(crate) fn for_thread(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            log: Arc::clone(&self.log),
+            http: http_client(),
+            closing: Arc::clone(&self.closing),
+            connections: Arc::clone(&self.connections),
+            handlers: self.handlers.clone(),
         }
     }
 
