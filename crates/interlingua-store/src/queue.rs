@@ -1,0 +1,130 @@
+//! The exchanges between callers and the writer thread of a recorder, bounded in number and bytes.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::exchange::StoredExchange;
+use crate::reply::{Reply, ReplySender};
+
+/// The exchanges between callers and the writer thread.
+pub(crate) struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+    most_waiting: usize,
+    most_bytes: usize,
+    pub(crate) counts: Counts,
+}
+
+#[derive(Default)]
+struct QueueState {
+    waiting: VecDeque<StoredExchange>,
+    flushes: Vec<ReplySender<()>>,
+    /// The number and bytes of all exchanges that are not stored yet, with the batch at hand.
+    unstored: usize,
+    unstored_bytes: usize,
+    closed: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) stored: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) deleted: AtomicU64,
+}
+
+/// The work for one turn of the writer.
+pub(crate) struct Batch {
+    pub(crate) exchanges: VecDeque<StoredExchange>,
+    pub(crate) flushes: Vec<ReplySender<()>>,
+    pub(crate) closed: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(most_waiting: usize, most_bytes: usize) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Self { state, changed, most_waiting, most_bytes, counts: Counts::default() }
+    }
+
+    pub(crate) fn push(&self, exchange: StoredExchange) -> bool {
+        let weight = exchange.weight();
+        let mut state = lock(&self.state);
+        let is_full = state.unstored >= self.most_waiting
+            || state.unstored > 0 && state.unstored_bytes + weight > self.most_bytes;
+        if state.closed || is_full {
+            drop(state);
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        state.unstored += 1;
+        state.unstored_bytes += weight;
+        state.waiting.push_back(exchange);
+        drop(state);
+        self.changed.notify_one();
+        true
+    }
+
+    pub(crate) fn flush(&self) -> Reply<()> {
+        let (sender, reply) = Reply::pair();
+        let mut state = lock(&self.state);
+        if !state.closed {
+            state.flushes.push(sender);
+            drop(state);
+            self.changed.notify_one();
+        }
+        reply
+    }
+
+    pub(crate) fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.state).closed
+    }
+
+    /// Waits until there is work, or until the time is over.
+    pub(crate) fn next(&self, longest: Duration) -> Batch {
+        let mut state = lock(&self.state);
+        let is_idle =
+            |state: &mut QueueState| state.waiting.is_empty() && state.flushes.is_empty() && !state.closed;
+        if is_idle(&mut state) && !longest.is_zero() {
+            let waited = self.changed.wait_timeout_while(state, longest, is_idle);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let QueueState { waiting, flushes, closed, .. } = &mut *state;
+        Batch { exchanges: std::mem::take(waiting), flushes: std::mem::take(flushes), closed: *closed }
+    }
+
+    /// Waits for a time; a close ends the pause.
+    pub(crate) fn pause(&self, time: Duration) {
+        let state = lock(&self.state);
+        let was_closed = state.closed;
+        drop(self.changed.wait_timeout_while(state, time, |state| state.closed == was_closed));
+    }
+
+    /// Ends the queue without its writer: waiting exchanges are dropped, and flushes deliver an error.
+    pub(crate) fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        state.flushes.clear();
+        let dropped = std::mem::take(&mut state.waiting).len();
+        self.counts.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
+    }
+
+    /// Frees the places of exchanges that were stored or given up.
+    pub(crate) fn done(&self, exchanges: &[StoredExchange]) {
+        let mut state = lock(&self.state);
+        state.unstored -= exchanges.len();
+        state.unstored_bytes -= exchanges.iter().map(StoredExchange::weight).sum::<usize>();
+    }
+}
+
+/// Locks a mutex.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The values behind the locks stay valid at every point.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
