@@ -18,6 +18,9 @@ pub(crate) struct Sqlite {
 /// The time that a transaction waits for the transaction of another process. A recorder tries again afterwards.
 const BUSY: Duration = Duration::from_secs(3);
 
+/// The attempts to switch to the write-ahead log while other processes open the file.
+const MOST_SWITCHES: u32 = 1000;
+
 impl Sqlite {
     /// Opens or creates a file. Only the user may read a new file, because it holds conversations.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
@@ -39,11 +42,31 @@ impl Sqlite {
         self.has_tables()?;
         // Pages of deleted rows can be returned; the setting must come before the first table.
         self.pragma("auto_vacuum", "INCREMENTAL")?;
-        // Readers do not block the writer, and a killed process loses no committed transaction.
-        self.pragma("journal_mode", "WAL")?;
+        self.log_ahead()?;
         self.pragma("synchronous", "NORMAL")?;
         self.pragma("journal_size_limit", "16777216")?;
         self.pragma("trusted_schema", "OFF")
+    }
+
+    /// Switches to the write-ahead log, once per file: readers do not block the writer, and a killed process loses no
+    /// committed transaction.
+    fn log_ahead(&mut self) -> Result<(), StoreError> {
+        let mut tries = 0;
+        loop {
+            let mode = self.query("PRAGMA journal_mode", &[])?;
+            if matches!(mode.first().and_then(|row| row.first()), Some(Value::Text(mode)) if mode == "wal") {
+                return Ok(());
+            }
+            match self.pragma("journal_mode", "WAL") {
+                // The switch does not wait for another process that opens the file, but a transaction does.
+                Err(StoreError::Unavailable(_)) if tries < MOST_SWITCHES => {
+                    tries += 1;
+                    self.begin(Access::Alone)?;
+                    self.roll_back();
+                }
+                done => return done,
+            }
+        }
     }
 
     fn pragma(&mut self, name: &str, value: &str) -> Result<(), StoreError> {

@@ -35,6 +35,26 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
+fn several_programs_may_create_the_store_at_once() {
+    for round in 0..40 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (start, place) = (&start, place(&folder));
+                scope.spawn(move || {
+                    start.wait();
+                    let mut store = open(&place).expect("opens");
+                    store.append(&[exchange(&format!("{round}-{number}"), number)]).expect("stored");
+                });
+            }
+        });
+        let mut store = open(&place(&folder)).expect("opens");
+        assert_eq!(store.size().expect("counted").exchanges, 4);
+    }
+}
+
+#[test]
 fn databases_of_other_programs_stay_as_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");
