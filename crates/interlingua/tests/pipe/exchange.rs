@@ -349,3 +349,13 @@ fn a_client_that_asks_for_summaries_gets_the_reasoning_of_others_as_a_summary() 
         assert_eq!(sent["messages"][1]["content"][0], thought, "{sent}");
     }
 }
+
+#[test]
+fn claude_code_sees_thoughts_of_every_backend() {
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
+        "thinking": {"type": "adaptive", "display": "updates"}, "output_config": {"effort": "medium"}});
+    let (sent, _) = ask(&mut exchange("anthropic", "gemini"), &request);
+    assert_eq!(sent["generationConfig"]["thinkingConfig"]["includeThoughts"], true, "{sent}");
+    let (sent, _) = ask(&mut exchange("anthropic", "openai-responses"), &request);
+    assert_eq!(sent["reasoning"]["summary"], "auto", "{sent}");
+}
