@@ -12,6 +12,14 @@
 //!
 //! The turn is chosen by the number of the assistant's turns in the request, so that the script holds no state and any
 //! number of conversations can run beside each other. After the last turn, the last turn is repeated.
+//!
+//! Agents send requests beside the conversation: for a title, for a summary, for the choice of a model. With a table
+//! `[side]`, that turn answers every request that does not declare all tools of the script's calls:
+//!
+//! ```toml
+//! [side]
+//! text = "A title"
+//! ```
 
 use std::fmt;
 
@@ -30,6 +38,8 @@ pub struct Script {
     /// The turns of the assistant.
     #[serde(rename = "turn", default)]
     turns: Vec<ScriptTurn>,
+    /// The answer to requests beside the conversation, which do not declare all tools of the script's calls.
+    side: Option<ScriptTurn>,
 }
 
 /// One turn of the assistant.
@@ -128,7 +138,7 @@ impl Default for Script {
     /// A single turn that repeats the user's words.
     fn default() -> Self {
         let text = "This is the scripted model of Interlingua. You said: {user}".to_owned();
-        Self { turns: vec![ScriptTurn { text: Some(text), ..ScriptTurn::default() }] }
+        Self { turns: vec![ScriptTurn { text: Some(text), ..ScriptTurn::default() }], side: None }
     }
 }
 
@@ -152,6 +162,8 @@ pub(crate) struct AskedRequest {
     turns: usize,
     /// The last text of the user.
     pub(crate) user: String,
+    /// The names of the declared tools.
+    tools: Vec<String>,
 }
 
 impl Script {
@@ -161,7 +173,7 @@ impl Script {
         if script.turns.is_empty() {
             return Err(ScriptError::Empty);
         }
-        for turn in &script.turns {
+        for turn in script.turns.iter().chain(&script.side) {
             if let Some(stop) = turn.stop.as_ref().filter(|stop| stop_class(stop).is_none()) {
                 return Err(ScriptError::Stop(stop.clone()));
             }
@@ -189,8 +201,15 @@ impl Script {
     ) -> ScriptedAnswer {
         let asked = AskedRequest::of(dialect, body);
         let number = asked.turns.min(self.turns.len().saturating_sub(1));
-        let Some(turn) = self.turns.get(number) else { return ScriptedAnswer::default() };
+        let side = self.side.as_ref().filter(|_| !self.has_tools(&asked));
+        let Some(turn) = side.or_else(|| self.turns.get(number)) else { return ScriptedAnswer::default() };
         turn.answer(dialect, role, model, number, &asked, body.len())
+    }
+
+    /// Whether the request declares all tools of the script's calls.
+    fn has_tools(&self, asked: &AskedRequest) -> bool {
+        let mut calls = self.turns.iter().flat_map(|turn| &turn.calls);
+        calls.all(|call| asked.tools.contains(&call.name))
     }
 }
 
@@ -201,6 +220,9 @@ impl AskedRequest {
         // The id of the message in `asked.user`. A message may hold the results of calls before its text.
         let mut told: Option<ItemId> = None;
         let each = |event: &Event<'_>| match event {
+            Event::Request(request) => {
+                asked.tools.extend(request.tools.iter().map(|tool| tool.name.decode().into_owned()));
+            }
             Event::ItemStarted(head) => {
                 let is_assistant = head.author == Author::Assistant;
                 asked.turns += usize::from(is_assistant && !in_turn);
@@ -369,5 +391,32 @@ mod tests {
         };
         assert!(said(r#",{"type":"text","text":"b"}"#).contains(r#""text":"two b""#));
         assert!(said("").contains(r#""text":"two a""#));
+    }
+
+    #[test]
+    fn a_request_without_the_tools_of_the_script_gets_the_side_answer() {
+        let text =
+            "[side]\ntext = \"a title\"\n[[turn]]\ncalls = [{ name = \"look\" }]\n[[turn]]\ntext = \"done\"";
+        let chat = Dialect::named("openai-chat").expect("registered");
+        let said = |script: &str, tools: &[&str]| {
+            let tools: Vec<String> = tools
+                .iter()
+                .map(|name| format!(r#"{{"type":"function","function":{{"name":"{name}"}}}}"#))
+                .collect();
+            let body =
+                format!(r#"{{"tools":[{}],"messages":[{{"role":"user","content":"a"}}]}}"#, tools.join(","));
+            let script = Script::parse(script).expect("sound");
+            let answer = script.answer(chat, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said(text, &[]).contains("a title"));
+        assert!(said(text, &["other"]).contains("a title"));
+        assert!(said(text, &["other", "look"]).contains(r#""name":"look""#));
+        // Without a side answer, the turn alone decides.
+        let plain = text.split_once("[[").map(|(_, turns)| format!("[[{turns}")).unwrap_or_default();
+        assert!(said(&plain, &[]).contains(r#""name":"look""#));
+        let wrong =
+            Script::parse("[side]\nstop = \"tired\"\n[[turn]]\ntext = \"a\"").expect_err("no such stop");
+        assert_eq!(wrong, ScriptError::Stop("tired".to_owned()));
     }
 }
