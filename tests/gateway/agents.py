@@ -40,6 +40,7 @@ from programs import PROGRAMS, folder_of, install  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
 PATIENCE = 120  # seconds for one run; most take five
+GREETING = 60  # seconds for a greeting; an agent that repeats a request beside it takes longer
 
 # Changes of a settings file that must be found, and are not.
 CHANGES = [('{"a": 1}', '{"a": 2}'), ('{"a": {"b": 1}}', '{"a": {}}'), ('{"a": 1}', '{"a": 1, "b": "interlingua"}'), ("a = 1", "a = 1\n")]
@@ -125,7 +126,7 @@ def run(cell, agent, program, options):
         with scripted_model(options.bin, root / "script.toml") as port, Recorder(port) as recorder:
             flags = ["--backend", f"http://127.0.0.1:{recorder.port}", "--dialect", cell.dialect]
             flags += ["--model", agent.model] if agent.model else []
-            code, output, errors = start(agent, program, options, flags, agent.arguments, home, work, temporary, recorder.port)
+            code, output, errors = start(agent, program, options, flags, home, work, temporary, recorder.port)
             exchanges = list(recorder.exchanges)
         notes = (work / "notes.txt").read_text() if (work / "notes.txt").is_file() else None
         changed = [name for name, text in agent.files.items() if is_changed(text, (home / name).read_text())]
@@ -142,23 +143,23 @@ def greeting_fault(agent, program, options):
         for name in ("home", "work", "temporary"):
             (root / name).mkdir()
         code, output, errors = start(
-            agent, program, options, ["--mock"], agent.arguments, root / "home", root / "work", root / "temporary", refuses.port)
+            agent, program, options, ["--mock"], root / "home", root / "work", root / "temporary", refuses.port, GREETING)
         if code != 0 or not has_text(output, "This is the scripted model of Interlingua."):
             return f"exit code {code}; {output[-300:]!r}; stderr {errors[-300:]!r}"
     return None
 
 
-def start(agent, program, options, flags, arguments, home, work, temporary, proxy):
+def start(agent, program, options, flags, home, work, temporary, proxy, patience=PATIENCE):
     """Runs an agent with the gateway around it; ends it, and all it started, in time. Returns the exit code and the outputs."""
     commands = folder_of(program, options.tools) / "node_modules/.bin"
     env = {
         "PATH": f"{commands}:{os.environ['PATH']}", "HOME": str(home), "TMPDIR": str(temporary), "TERM": "dumb", "LANG": "C.UTF-8",
         "HTTPS_PROXY": f"http://127.0.0.1:{proxy}", "HTTP_PROXY": f"http://127.0.0.1:{proxy}", "NO_PROXY": "127.0.0.1,localhost", **agent.env}
     child = subprocess.Popen(
-        [options.bin.resolve(), "with", *flags, "--", program.command, *arguments], cwd=work, env=env, stdin=subprocess.DEVNULL,
+        [options.bin.resolve(), "with", *flags, "--", program.command, *agent.arguments], cwd=work, env=env, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
-        output, errors = child.communicate(timeout=PATIENCE)
+        output, errors = child.communicate(timeout=patience)
         code = child.returncode
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)  # the group is the child's own

@@ -13,6 +13,8 @@
 //! The turn is chosen by the number of the assistant's turns in the request, so that the script holds no state and any
 //! number of conversations can run beside each other. After the last turn, the last turn is repeated.
 //!
+//! A request that demands JSON gets the text if the text is JSON, and else the smallest value of its schema.
+//!
 //! Agents send requests beside the conversation: for a title, for a summary, for the choice of a model. With a table
 //! `[side]`, that turn answers every request that does not declare all tools of the script's calls:
 //!
@@ -26,9 +28,13 @@ use std::fmt;
 use bytes::Bytes;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::{Raw, Str};
-use interlingua::model::{Args, Author, Event, FailureClass, ItemId, ItemKind, Part, StopClass, Usage};
+use interlingua::model::{
+    Args, Author, Event, FailureClass, Format, ItemId, ItemKind, Part, StopClass, Usage,
+};
 use interlingua::pipe::{AnswerWriter, EventReader, function_call};
 use serde::Deserialize;
+
+use crate::schema_sample::{is_json, sample};
 
 /// A script of turns.
 #[derive(Clone, Debug, Deserialize)]
@@ -164,6 +170,8 @@ pub(crate) struct AskedRequest {
     pub(crate) user: String,
     /// The names of the declared tools.
     tools: Vec<String>,
+    /// The smallest JSON value that the request accepts, if it demands JSON.
+    json: Option<String>,
 }
 
 impl Script {
@@ -180,11 +188,7 @@ impl Script {
             if let Some(error) = turn.error.as_ref().filter(|error| failure_class(&error.class).is_none()) {
                 return Err(ScriptError::Class(error.class.clone()));
             }
-            let is_json = |call: &&ScriptCall| {
-                let mut tape = interlingua::tape::TapeBuf::default();
-                tape.parse(&call.arguments, &interlingua::tape::Limits::default()).is_err()
-            };
-            if let Some(call) = turn.calls.iter().find(is_json) {
+            if let Some(call) = turn.calls.iter().find(|call| !is_json(&call.arguments)) {
                 return Err(ScriptError::Arguments(call.name.clone()));
             }
         }
@@ -222,6 +226,11 @@ impl AskedRequest {
         let each = |event: &Event<'_>| match event {
             Event::Request(request) => {
                 asked.tools.extend(request.tools.iter().map(|tool| tool.name.decode().into_owned()));
+                asked.json = match &request.format {
+                    Some(Format::Schema(format)) => Some(sample(format.schema.as_str())),
+                    Some(Format::JsonObject) => Some("{}".to_owned()),
+                    _ => None,
+                };
             }
             Event::ItemStarted(head) => {
                 let is_assistant = head.author == Author::Assistant;
@@ -292,6 +301,7 @@ impl ScriptTurn {
             flush(&mut out);
         }
         let text = self.text.as_ref().map(|text| text.replace("{user}", &asked.user));
+        let text = text.map(|text| asked.json.clone().filter(|_| !is_json(&text)).unwrap_or(text));
         if let Some(text) = &text {
             let item = answer.start(ItemKind::Message, &mut out);
             for word in text.split_inclusive(' ') {
@@ -418,5 +428,19 @@ mod tests {
         let wrong =
             Script::parse("[side]\nstop = \"tired\"\n[[turn]]\ntext = \"a\"").expect_err("no such stop");
         assert_eq!(wrong, ScriptError::Stop("tired".to_owned()));
+    }
+
+    #[test]
+    fn a_request_that_demands_json_gets_json() {
+        let chat = Dialect::named("openai-chat").expect("registered");
+        let body = r#"{"messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_schema","json_schema":
+            {"name":"n","schema":{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}}}}}"#;
+        let said = |text: &str| {
+            let script = Script::parse(&format!("[[turn]]\ntext = '{text}'")).expect("sound");
+            let answer = script.answer(chat, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said("prose").contains(r#"{\"ok\":false}"#), "{}", said("prose"));
+        assert!(said(r#"{"ok":true}"#).contains(r#"{\"ok\":true}"#), "{}", said(r#"{"ok":true}"#));
     }
 }
