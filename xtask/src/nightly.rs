@@ -86,6 +86,11 @@ fn suites(traffic: &[PathBuf]) -> Vec<Suite> {
             commands: vec![build(), command("python3", ["tests/agents/resume.py"])],
         },
         Suite {
+            name: "gateway",
+            about: "eight real agents through the gateway to a scripted model with another dialect",
+            commands: vec![build(), command("python3", ["tests/gateway/agents.py", "--self-check"])],
+        },
+        Suite {
             name: "mutants",
             about: "a seventh of the mistakes of meaning, another one each day",
             commands: vec![xtask(&["mutants", "--every", &shards, "--from", &shard])],

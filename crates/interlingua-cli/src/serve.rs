@@ -1,5 +1,6 @@
 //! `serve` and `with`: the gateway from flags and files, alone or around a program.
 
+use std::io;
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
@@ -11,10 +12,14 @@ use tokio::runtime::Runtime;
 
 use crate::error::{CommandError, Exit};
 use crate::flags::{GatewayFlags, Serve, With};
+use crate::programs::{PointedProgram, Target};
 use crate::talk::Talk;
 
 /// The name of the backend that the flags describe.
 const FLAGGED: &str = "backend";
+
+/// The name of the scripted model, and of its backend without flags and files.
+const SCRIPTED: &str = "scripted";
 
 /// Serves until the command is stopped.
 pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
@@ -43,30 +48,56 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
 
 /// Runs a program with a gateway of its own, and ends the gateway with the program.
 pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
+    let Some((program, arguments)) = args.program.split_first() else {
+        return Err(CommandError::Usage("no program is named".to_owned(), None));
+    };
     let mut config = config(&args.gateway)?;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let usual_model = usual_model(&config).map(str::to_owned);
     let runtime = runtime()?;
     let (stop, stops) = tokio::sync::oneshot::channel::<()>();
     let server = runtime.block_on(start(config))?;
     let url = format!("http://{}", server.address());
     runtime.spawn(server.serve(async move { drop(stops.await) }));
-    let Some((program, arguments)) = args.program.split_first() else {
-        return Err(CommandError::Usage("no program is named".to_owned(), None));
-    };
+    let target =
+        Target { url: &url, model: args.gateway.model.as_deref(), usual_model: usual_model.as_deref() };
+    let PointedProgram { mut command, folder } = PointedProgram::new(program, target)?;
     talk.say(&format!("{program} talks to {url}\n"));
-    let mut child = Command::new(program);
-    let settings = ProgramSettings::of(program, &url, args.gateway.model.as_deref());
-    child.args(settings.arguments).args(arguments).envs(settings.variables);
-    // Ctrl-C is for the program. The gateway ends with it.
-    let _ignored = runtime.spawn(async {
-        loop {
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    });
-    let failed = |error| CommandError::Read(safe::exact_line(program), error);
-    let status = child.status().map_err(failed)?;
-    drop(stop);
+    command.args(arguments);
+    let status = runtime.block_on(run(command));
+    drop((stop, folder));
+    let status = status.map_err(|error| CommandError::Read(safe::exact_line(program), error))?;
     Ok(Exit::Program(code_of(status)))
+}
+
+/// Runs a program to its end. Ctrl-C and the end of the terminal are signals for the program, which gets them as well. A
+/// service manager stops only this command, so the program is ended here.
+async fn run(command: Command) -> io::Result<ExitStatus> {
+    let mut child = tokio::process::Command::from(command).spawn()?;
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut quit = signal(SignalKind::quit())?;
+        loop {
+            tokio::select! {
+                status = child.wait() => return status,
+                _ = terminate.recv() => child.start_kill()?,
+                _ = hangup.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = quit.recv() => {}
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    loop {
+        tokio::select! {
+            status = child.wait() => return status,
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    }
 }
 
 fn runtime() -> Result<Runtime, CommandError> {
@@ -108,54 +139,19 @@ pub(crate) fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
     if config.routes.is_empty() {
         let mut settings = BackendSettings::default();
         settings.script = Some(String::new());
-        config.backends.insert("scripted".to_owned(), settings);
-        config.routes.push(RouteSettings::new("*", "scripted", None));
+        config.backends.insert(SCRIPTED.to_owned(), settings);
+        config.routes.push(RouteSettings::new("*", SCRIPTED, None));
     }
     Ok(config)
 }
 
-/// The settings that point a program at the gateway.
-struct ProgramSettings {
-    arguments: Vec<String>,
-    variables: Vec<(&'static str, String)>,
-}
-
-impl ProgramSettings {
-    /// The variables of all known clients, and the arguments of programs that read no variable.
-    fn of(program: &str, url: &str, model: Option<&str>) -> Self {
-        let key = || "interlingua".to_owned();
-        let with_version = || format!("{url}/v1");
-        let mut variables = vec![
-            ("ANTHROPIC_BASE_URL", url.to_owned()),
-            ("ANTHROPIC_API_KEY", key()),
-            ("OPENAI_BASE_URL", with_version()),
-            ("OPENAI_API_KEY", key()),
-            ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
-            ("GEMINI_API_KEY", key()),
-            ("COPILOT_PROVIDER_BASE_URL", with_version()),
-            ("COPILOT_PROVIDER_API_KEY", key()),
-            ("KIMI_MODEL_BASE_URL", with_version()),
-            ("KIMI_MODEL_API_KEY", key()),
-            ("KIMI_MODEL_PROVIDER_TYPE", "openai".to_owned()),
-        ];
-        for name in ["ANTHROPIC_MODEL", "OPENAI_MODEL", "GEMINI_MODEL", "COPILOT_MODEL", "KIMI_MODEL_NAME"] {
-            variables.extend(model.map(|model| (name, model.to_owned())));
-        }
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let mut arguments = Vec::new();
-        if name == "codex" {
-            let provider = format!(
-                "model_providers.interlingua={{name=\"Interlingua\",base_url=\"{url}/v1\",env_key=\"OPENAI_API_KEY\",wire_api=\"responses\"}}"
-            );
-            for setting in [provider, "model_provider=\"interlingua\"".to_owned()] {
-                arguments.extend(["-c".to_owned(), setting]);
-            }
-            if let Some(model) = model {
-                arguments.extend(["-c".to_owned(), format!("model=\"{model}\"")]);
-            }
-        }
-        Self { arguments, variables }
-    }
+/// The model for a program without a default model: that of the first route for a single model, or any name for a script.
+fn usual_model(config: &Config) -> Option<&str> {
+    let single = || config.routes.iter().map(|route| &*route.model).find(|model| !model.contains('*'));
+    let is_scripted = |route: &&RouteSettings| {
+        config.backends.get(&route.backend).is_some_and(|backend| backend.script.is_some())
+    };
+    single().or_else(|| config.route(SCRIPTED).filter(is_scripted).map(|_| SCRIPTED))
 }
 
 /// Reads the configuration again at each `SIGHUP`. A configuration with an error changes nothing. Never ends.

@@ -23,6 +23,7 @@ mod key_pool;
 mod metrics;
 mod model_list;
 mod routes;
+mod schema_sample;
 mod script;
 mod server;
 mod service;

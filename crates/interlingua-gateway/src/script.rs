@@ -12,15 +12,29 @@
 //!
 //! The turn is chosen by the number of the assistant's turns in the request, so that the script holds no state and any
 //! number of conversations can run beside each other. After the last turn, the last turn is repeated.
+//!
+//! A request that demands JSON gets the text if the text is JSON, and else the smallest value of its schema.
+//!
+//! Agents send requests beside the conversation: for a title, for a summary, for the choice of a model. With a table
+//! `[side]`, that turn answers every request that does not declare all tools of the script's calls:
+//!
+//! ```toml
+//! [side]
+//! text = "A title"
+//! ```
 
 use std::fmt;
 
 use bytes::Bytes;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::{Raw, Str};
-use interlingua::model::{Args, Author, Event, FailureClass, ItemId, ItemKind, Part, StopClass, Usage};
+use interlingua::model::{
+    Args, Author, Event, FailureClass, Format, ItemId, ItemKind, Part, StopClass, Usage,
+};
 use interlingua::pipe::{AnswerWriter, EventReader, function_call};
 use serde::Deserialize;
+
+use crate::schema_sample::{is_json, sample};
 
 /// A script of turns.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +44,8 @@ pub struct Script {
     /// The turns of the assistant.
     #[serde(rename = "turn", default)]
     turns: Vec<ScriptTurn>,
+    /// The answer to requests beside the conversation, which do not declare all tools of the script's calls.
+    side: Option<ScriptTurn>,
 }
 
 /// One turn of the assistant.
@@ -128,7 +144,7 @@ impl Default for Script {
     /// A single turn that repeats the user's words.
     fn default() -> Self {
         let text = "This is the scripted model of Interlingua. You said: {user}".to_owned();
-        Self { turns: vec![ScriptTurn { text: Some(text), ..ScriptTurn::default() }] }
+        Self { turns: vec![ScriptTurn { text: Some(text), ..ScriptTurn::default() }], side: None }
     }
 }
 
@@ -152,6 +168,10 @@ pub(crate) struct AskedRequest {
     turns: usize,
     /// The last text of the user.
     pub(crate) user: String,
+    /// The names of the declared tools.
+    tools: Vec<String>,
+    /// The smallest JSON value that the request accepts, if it demands JSON.
+    json: Option<String>,
 }
 
 impl Script {
@@ -161,18 +181,14 @@ impl Script {
         if script.turns.is_empty() {
             return Err(ScriptError::Empty);
         }
-        for turn in &script.turns {
+        for turn in script.turns.iter().chain(&script.side) {
             if let Some(stop) = turn.stop.as_ref().filter(|stop| stop_class(stop).is_none()) {
                 return Err(ScriptError::Stop(stop.clone()));
             }
             if let Some(error) = turn.error.as_ref().filter(|error| failure_class(&error.class).is_none()) {
                 return Err(ScriptError::Class(error.class.clone()));
             }
-            let is_json = |call: &&ScriptCall| {
-                let mut tape = interlingua::tape::TapeBuf::default();
-                tape.parse(&call.arguments, &interlingua::tape::Limits::default()).is_err()
-            };
-            if let Some(call) = turn.calls.iter().find(is_json) {
+            if let Some(call) = turn.calls.iter().find(|call| !is_json(&call.arguments)) {
                 return Err(ScriptError::Arguments(call.name.clone()));
             }
         }
@@ -189,8 +205,15 @@ impl Script {
     ) -> ScriptedAnswer {
         let asked = AskedRequest::of(dialect, body);
         let number = asked.turns.min(self.turns.len().saturating_sub(1));
-        let Some(turn) = self.turns.get(number) else { return ScriptedAnswer::default() };
+        let side = self.side.as_ref().filter(|_| !self.has_tools(&asked));
+        let Some(turn) = side.or_else(|| self.turns.get(number)) else { return ScriptedAnswer::default() };
         turn.answer(dialect, role, model, number, &asked, body.len())
+    }
+
+    /// Whether the request declares all tools of the script's calls.
+    fn has_tools(&self, asked: &AskedRequest) -> bool {
+        let mut calls = self.turns.iter().flat_map(|turn| &turn.calls);
+        calls.all(|call| asked.tools.contains(&call.name))
     }
 }
 
@@ -201,6 +224,14 @@ impl AskedRequest {
         // The id of the message in `asked.user`. A message may hold the results of calls before its text.
         let mut told: Option<ItemId> = None;
         let each = |event: &Event<'_>| match event {
+            Event::Request(request) => {
+                asked.tools.extend(request.tools.iter().map(|tool| tool.name.decode().into_owned()));
+                asked.json = match &request.format {
+                    Some(Format::Schema(format)) => Some(sample(format.schema.as_str())),
+                    Some(Format::JsonObject) => Some("{}".to_owned()),
+                    _ => None,
+                };
+            }
             Event::ItemStarted(head) => {
                 let is_assistant = head.author == Author::Assistant;
                 asked.turns += usize::from(is_assistant && !in_turn);
@@ -270,6 +301,7 @@ impl ScriptTurn {
             flush(&mut out);
         }
         let text = self.text.as_ref().map(|text| text.replace("{user}", &asked.user));
+        let text = text.map(|text| asked.json.clone().filter(|_| !is_json(&text)).unwrap_or(text));
         if let Some(text) = &text {
             let item = answer.start(ItemKind::Message, &mut out);
             for word in text.split_inclusive(' ') {
@@ -369,5 +401,46 @@ mod tests {
         };
         assert!(said(r#",{"type":"text","text":"b"}"#).contains(r#""text":"two b""#));
         assert!(said("").contains(r#""text":"two a""#));
+    }
+
+    #[test]
+    fn a_request_without_the_tools_of_the_script_gets_the_side_answer() {
+        let text =
+            "[side]\ntext = \"a title\"\n[[turn]]\ncalls = [{ name = \"look\" }]\n[[turn]]\ntext = \"done\"";
+        let chat = Dialect::named("openai-chat").expect("registered");
+        let said = |script: &str, tools: &[&str]| {
+            let tools: Vec<String> = tools
+                .iter()
+                .map(|name| format!(r#"{{"type":"function","function":{{"name":"{name}"}}}}"#))
+                .collect();
+            let body =
+                format!(r#"{{"tools":[{}],"messages":[{{"role":"user","content":"a"}}]}}"#, tools.join(","));
+            let script = Script::parse(script).expect("sound");
+            let answer = script.answer(chat, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said(text, &[]).contains("a title"));
+        assert!(said(text, &["other"]).contains("a title"));
+        assert!(said(text, &["other", "look"]).contains(r#""name":"look""#));
+        // Without a side answer, the turn alone decides.
+        let plain = text.split_once("[[").map(|(_, turns)| format!("[[{turns}")).unwrap_or_default();
+        assert!(said(&plain, &[]).contains(r#""name":"look""#));
+        let wrong =
+            Script::parse("[side]\nstop = \"tired\"\n[[turn]]\ntext = \"a\"").expect_err("no such stop");
+        assert_eq!(wrong, ScriptError::Stop("tired".to_owned()));
+    }
+
+    #[test]
+    fn a_request_that_demands_json_gets_json() {
+        let chat = Dialect::named("openai-chat").expect("registered");
+        let body = r#"{"messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_schema","json_schema":
+            {"name":"n","schema":{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}}}}}"#;
+        let said = |text: &str| {
+            let script = Script::parse(&format!("[[turn]]\ntext = '{text}'")).expect("sound");
+            let answer = script.answer(chat, Role::Response, "m", body.as_bytes());
+            String::from_utf8(answer.pieces.concat()).expect("text")
+        };
+        assert!(said("prose").contains(r#"{\"ok\":false}"#), "{}", said("prose"));
+        assert!(said(r#"{"ok":true}"#).contains(r#"{\"ok\":true}"#), "{}", said(r#"{"ok":true}"#));
     }
 }

@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -265,6 +265,8 @@ impl Exchange {
             state: self.state.clone(),
             outcome: outcome.clone(),
             held: HashMap::default(),
+            summed_up: (self.client.name == SUMMARIES_OF && self.state.look().summaries)
+                .then(HashSet::default),
             tape: TapeBuf::default(),
             response,
             has_content: false,
@@ -295,6 +297,10 @@ const CARRIED_STATE: [&str; 4] =
 
 /// The maximum number of characters of an error body in the message.
 const MESSAGE: usize = 2_000;
+
+/// The dialect whose clients show summaries of reasoning and hide its text. A client that asks for summaries gets the text
+/// of a backend without summaries as a summary.
+const SUMMARIES_OF: &str = "openai-responses";
 
 /// A writer without output: the bytes are copied directly.
 struct NullWriter;
@@ -427,6 +433,8 @@ struct RequestState {
     max_tokens: Option<u64>,
     /// The client asked for the usage of a stream.
     stream_usage: bool,
+    /// The client asked for summaries of the reasoning.
+    summaries: bool,
     /// The tools of the request, by the name and group sent to the backend; `None` if the backend is unknown.
     tools: Option<BTreeMap<SentTool, ToolLesson>>,
 }
@@ -448,6 +456,7 @@ impl RequestState {
     /// Stores the facts of a request to a backend with these capabilities.
     fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
         self.stream_usage = request.stream_usage == Some(true);
+        self.summaries = request.reasoning.visibility.as_ref().is_some_and(|word| !word.is("omitted"));
         self.model = request.model.clone().map(Str::into_owned);
         let mut tape = TapeBuf::default();
         let names = aliases::sent_names(request.tools.iter(), groups, takes.tool_names);
@@ -544,6 +553,8 @@ struct ResponseRewriter {
     outcome: SharedCell<CallOutcome>,
     /// Open calls whose arguments must be complete before the client gets them.
     held: HashMap<ItemId, HeldArguments, BuildHasherDefault<Identity>>,
+    /// Open reasoning whose text the client gets as a summary; `None` if the client gets text.
+    summed_up: Option<HashSet<ItemId, BuildHasherDefault<Identity>>>,
     tape: TapeBuf,
     response: FailedResponse,
     has_content: bool,
@@ -587,7 +598,17 @@ impl Writer for ResponseRewriter {
                     Args::Json(json) => held.push_str(Str::plain(json.as_str()).as_escaped()),
                 }
             }
+            Event::ItemDelta(delta) if self.sums_up(delta.item) => {
+                let value = match &delta.value {
+                    Part::Text(text) => Part::Summary(text.clone()),
+                    other => other.clone(),
+                };
+                self.inner.event(&Event::ItemDelta(Delta { value, ..delta.clone() }), out);
+            }
             Event::ItemCompleted(ItemTail { id, .. }) => {
+                if let Some(summed_up) = &mut self.summed_up {
+                    summed_up.remove(id);
+                }
                 if let Some(held) = self.held.remove(id) {
                     self.release(*id, &held, out);
                 }
@@ -655,9 +676,18 @@ impl FailedResponse {
 }
 
 impl ResponseRewriter {
+    /// Whether the client gets the text of this item as a summary.
+    fn sums_up(&self, item: ItemId) -> bool {
+        self.summed_up.as_ref().is_some_and(|summed_up| summed_up.contains(&item))
+    }
+
     /// Gives a call the name, group and kind that the client declared. A call of an undeclared tool keeps its name,
     /// with a remark in the report.
     fn started(&mut self, head: &ItemHead<'_>, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        if let Some(summed_up) = self.summed_up.as_mut().filter(|_| matches!(head.kind, ItemKind::Reasoning))
+        {
+            summed_up.insert(head.id);
+        }
         let ItemKind::ToolCall(call) = &head.kind else { return self.inner.event(event, out) };
         if client_runs(call.kind).is_err() {
             return self.inner.event(event, out);

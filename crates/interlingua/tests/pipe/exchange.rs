@@ -325,3 +325,37 @@ fn p04_state_of_another_issuer_does_not_reach_the_backend_that_speaks_the_same()
         assert_eq!(String::from_utf8(out).unwrap(), plain);
     }
 }
+
+#[test]
+fn a_client_that_asks_for_summaries_gets_the_reasoning_of_others_as_a_summary() {
+    let thought = json!({"type": "thinking", "thinking": "It may rain.", "signature": "sig"});
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "b", "stop_reason": "end_turn",
+        "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1},
+        "content": [thought, {"type": "text", "text": "Take a coat."}]});
+    for (summary, shown) in [(json!("auto"), true), (Value::Null, false)] {
+        let mut exchange = exchange("openai-responses", "anthropic");
+        let mut request = json!({"model": "m", "input": "hi", "reasoning": {"effort": "low"}});
+        request["reasoning"]["summary"] = summary;
+        ask(&mut exchange, &request);
+        let (out, _) = answer(&mut exchange, Role::Response, &message.to_string());
+        let item = &serde_json::from_str::<Value>(&out).unwrap()["output"][0];
+        let summaries: &[Value] =
+            if shown { &[json!({"type": "summary_text", "text": "It may rain."})] } else { &[] };
+        assert_eq!(item["summary"].as_array().unwrap(), summaries, "{item}");
+        assert_eq!(item.get("content").is_none(), shown, "{item}");
+        // The client returns the item, and the backend gets its own thought again.
+        let again = json!({"model": "m", "input": [{"role": "user", "content": "hi"}, item, {"role": "user", "content": "and?"}]});
+        let (sent, _) = ask(&mut exchange, &again);
+        assert_eq!(sent["messages"][1]["content"][0], thought, "{sent}");
+    }
+}
+
+#[test]
+fn claude_code_sees_thoughts_of_every_backend() {
+    let request = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
+        "thinking": {"type": "adaptive", "display": "updates"}, "output_config": {"effort": "medium"}});
+    let (sent, _) = ask(&mut exchange("anthropic", "gemini"), &request);
+    assert_eq!(sent["generationConfig"]["thinkingConfig"]["includeThoughts"], true, "{sent}");
+    let (sent, _) = ask(&mut exchange("anthropic", "openai-responses"), &request);
+    assert_eq!(sent["reasoning"]["summary"], "auto", "{sent}");
+}

@@ -33,8 +33,8 @@ pub(super) const SETTINGS: &[Setting] = &[
 const USER: usize = 256;
 /// Values of `tool_choice.type`, except for a named tool.
 const CHOICES: ChoiceWords = ChoiceWords { auto: "auto", none: "none", required: "any" };
-/// Values of `thinking.display`.
-const DISPLAYS: [&str; 2] = ["summarized", "omitted"];
+/// Values of `thinking.display`. Claude Code asks for `updates`.
+const DISPLAYS: [&str; 3] = ["summarized", "omitted", "updates"];
 
 /// Reads the settings.
 pub(super) fn read(root: Val<'_>) -> Request<'_> {

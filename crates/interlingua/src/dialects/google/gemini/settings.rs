@@ -79,7 +79,7 @@ const MODALITIES: [(&str, &str); 3] = [("text", "TEXT"), ("image", "IMAGE"), ("a
 const LEVELS: [(&str, &str); 4] =
     [("minimal", "MINIMAL"), ("low", "LOW"), ("medium", "MEDIUM"), ("high", "HIGH")];
 /// The model's words for visible thoughts.
-const SHOWN: [&str; 4] = ["summarized", "auto", "concise", "detailed"];
+const SHOWN: [&str; 5] = ["summarized", "auto", "concise", "detailed", "updates"];
 /// The model's word for no effort.
 const OFF: &str = "none";
 /// The model's word for hidden thoughts.

@@ -269,7 +269,7 @@ fn narrow_reasoning<'a>(plan: &ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a
     if own.is_none() {
         settings.lose(Field::ReasoningVisibility, Reason::Narrowed);
     }
-    let emulated = is("summarized").then_some(SUMMARIES[0]);
+    let emulated = (is("summarized") || is("updates")).then_some(SUMMARIES[0]);
     settings.set_reasoning(Reasoning {
         effort: plan.effort.clone(),
         visibility: own.or(emulated).map(Str::escaped),
