@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Matrix(Matrix),
     Translate(Translate),
     Serve(Serve),
+    Mock(Mock),
     With(With),
     Route(Route),
     /// Check a receipt, or compare two
@@ -66,6 +67,7 @@ impl Command {
             Command::Show(args) => (args.quiet.quiet, false),
             Command::Translate(args) => (args.quiet.quiet, false),
             Command::Serve(args) => (args.gateway.quiet.quiet, false),
+            Command::Mock(args) => (args.quiet.quiet, false),
             Command::With(args) => (args.gateway.quiet.quiet, false),
             Command::Route(args) => (args.gateway.quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
@@ -389,9 +391,39 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<std::net::SocketAddr>,
 
+    /// Record every call in this store: an SQLite file, or the address of a PostgreSQL database
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) store: Option<String>,
+
     /// Only check the configuration
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+/// Serve a scripted model to the clients of every model API
+///
+/// A test double: the script has the turns of the assistant (text, reasoning, calls, errors, delays, cut streams), and
+/// each client gets them in its own dialect.
+#[derive(Debug, Args)]
+pub(crate) struct Mock {
+    /// The script; without a file, the built-in script
+    #[arg(value_name = "SCRIPT")]
+    pub(crate) script: Option<String>,
+
+    /// Answer in this dialect, translated for clients of other dialects
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Listen on this address, such as 127.0.0.1:8787
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+
+    /// Only check the script
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
 }
 
 /// Run a program whose model calls go through a gateway of its own
@@ -463,7 +495,7 @@ pub(crate) struct BackendFlags {
 }
 
 /// The verbosity flag of commands that print messages besides their output.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct QuietFlag {
     /// Print only errors
     #[arg(short, long)]

@@ -51,7 +51,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let talk = cli.command.talk();
     // A server and a program it runs handle signals themselves.
-    if !matches!(cli.command, Command::Serve(_) | Command::With(_)) {
+    if !matches!(cli.command, Command::Serve(_) | Command::Mock(_) | Command::With(_)) {
         stop::listen(talk.quiet);
     }
     let exit = match cli.command {
@@ -64,6 +64,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Translate(args) => orders::translate(&args, &talk),
         Command::Receipt(args) => orders::receipt(&args, &talk),
         Command::Serve(args) => serve::serve(&args, &talk),
+        Command::Mock(args) => serve::mock(&args, &talk),
         Command::With(args) => serve::with(&args, &talk),
         Command::Route(args) => route::run(&args),
         Command::Completions { shell } => {

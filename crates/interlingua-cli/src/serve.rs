@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
 use interlingua_gateway::{
-    BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, SystemLookup,
+    BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, StoreSettings,
+    SystemLookup,
 };
 use interlingua_report::{render, safe};
 use tokio::runtime::Runtime;
 
 use crate::error::{CommandError, Exit};
-use crate::flags::{GatewayFlags, Serve, With};
+use crate::flags::{GatewayFlags, Mock, Serve, With};
 use crate::programs::{PointedProgram, Target};
 use crate::talk::Talk;
 
@@ -26,6 +27,9 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
     let mut config = config(&args.gateway)?;
     if let Some(listen) = args.listen {
         config.listen = listen;
+    }
+    if let Some(place) = &args.store {
+        config.store = Some(StoreSettings::new(place.clone()));
     }
     if args.check {
         Server::check(&config, &SystemLookup).map_err(|error| CommandError::Gateway(error.into()))?;
@@ -46,6 +50,20 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
     })
 }
 
+/// Serves the scripted model alone.
+pub(crate) fn mock(args: &Mock, talk: &Talk) -> Result<Exit, CommandError> {
+    let script = args.script.clone().unwrap_or_default();
+    let gateway = GatewayFlags {
+        config: None,
+        backend: None,
+        dialect: args.dialect.clone(),
+        model: None,
+        mock: Some(script),
+        quiet: args.quiet.clone(),
+    };
+    serve(&Serve { gateway, listen: args.listen, store: None, check: args.check }, talk)
+}
+
 /// Runs a program with a gateway of its own, and ends the gateway with the program.
 pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     let Some((program, arguments)) = args.program.split_first() else {
@@ -53,6 +71,7 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     };
     let mut config = config(&args.gateway)?;
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.threads = Some(1);
     let usual_model = usual_model(&config).map(str::to_owned);
     let runtime = runtime()?;
     let (stop, stops) = tokio::sync::oneshot::channel::<()>();
@@ -105,7 +124,10 @@ fn runtime() -> Result<Runtime, CommandError> {
 }
 
 async fn start(config: Config) -> Result<Server, CommandError> {
-    Server::start(config, &SystemLookup, ServerParts::default()).await.map_err(CommandError::Gateway)
+    // Calls that the store refuses are told with `--quiet`, too.
+    let parts =
+        ServerParts::default().with_troubles(|trouble| Talk::always(&format!("warning: {trouble}\n")));
+    Server::start(config, &SystemLookup, parts).await.map_err(CommandError::Gateway)
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use interlingua::pipe::{AnswerPipe, CallOutcome};
+use interlingua_store::Reply;
 use tokio::time::{Instant, Sleep};
 
 use crate::backend::BackendBody;
@@ -48,6 +49,8 @@ pub(crate) struct StreamedAnswer {
     /// Whether the output so far ends between two events.
     between_events: bool,
     flush: FirstFlush,
+    /// The last output, which waits until the call is stored.
+    storing: Option<(Reply<()>, Option<Bytes>)>,
 }
 
 /// The state of the first output, which must not wait in the buffer of the connection.
@@ -78,12 +81,17 @@ impl StreamedAnswer {
             idle_timeout,
             between_events: true,
             flush: FirstFlush::NoOutputYet,
+            storing: None,
         };
         answer.held = answer.formed(out, pipe.is_err());
         tracker.returned(answer.held.as_deref().unwrap_or_default());
         match pipe {
             Ok(pipe) => answer.open = Some((pipe, tracker)),
-            Err(outcome) => tracker.finish(outcome),
+            Err(outcome) => {
+                let held = answer.held.take();
+                answer.storing = tracker.finish(outcome).map(|reply| (reply, held.clone()));
+                answer.held = held.filter(|_| answer.storing.is_none());
+            }
         }
         answer
     }
@@ -107,11 +115,15 @@ impl StreamedAnswer {
         if let Some(held) = self.held.take() {
             return Poll::Ready(Some(held));
         }
+        if self.storing.is_some() {
+            return self.poll_stored(context);
+        }
         loop {
-            let Some((pipe, _)) = &mut self.open else { return Poll::Ready(None) };
+            let Some((pipe, tracker)) = &mut self.open else { return Poll::Ready(None) };
             match Pin::new(&mut self.backend).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
+                    tracker.received(&data);
                     let mut out = Vec::new();
                     pipe.push(&data, &mut out);
                     self.last_data = Instant::now();
@@ -121,11 +133,11 @@ impl StreamedAnswer {
                     }
                 }
                 // A connection that breaks is an answer without its end: the pipe writes an error of the dialect.
-                Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(self.end()),
+                Poll::Ready(Some(Err(_)) | None) => return self.poll_end(context),
                 Poll::Pending => {
                     ready!(self.timer.as_mut().poll(context));
                     if self.last_data.elapsed() >= self.idle_timeout {
-                        return Poll::Ready(self.end());
+                        return self.poll_end(context);
                     }
                     self.timer.as_mut().reset(Instant::now() + KEEP_ALIVE.min(self.idle_timeout));
                     if self.array.is_none() && self.between_events {
@@ -143,14 +155,29 @@ impl StreamedAnswer {
     }
 
     /// The end of the answer.
-    fn end(&mut self) -> Option<Bytes> {
-        let (pipe, mut tracker) = self.open.take()?;
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some((pipe, mut tracker)) = self.open.take() else { return Poll::Ready(None) };
         let mut out = Vec::new();
         let outcome = pipe.finish(&mut out);
         let last = self.formed(out, true);
         tracker.returned(last.as_deref().unwrap_or_default());
-        tracker.finish(outcome);
-        last
+        match tracker.finish(outcome) {
+            Some(reply) => {
+                self.storing = Some((reply, last));
+                self.poll_stored(context)
+            }
+            None => Poll::Ready(last),
+        }
+    }
+
+    /// The last output, once the call is stored.
+    fn poll_stored(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some((reply, last)) = &mut self.storing else { return Poll::Ready(None) };
+        // The recorder reports its own errors; the answer is right without it.
+        let _ = ready!(Pin::new(reply).poll(context));
+        let last = last.take();
+        self.storing = None;
+        Poll::Ready(last)
     }
 
     /// The output in the form that the client wants; `None` if there is none.

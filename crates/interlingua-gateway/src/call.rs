@@ -169,13 +169,14 @@ impl ClientCall<'_> {
             let mut repetitions = 0;
             loop {
                 let is_last = is_last_target && repetitions >= backend.retries;
+                let start = Instant::now();
                 let attempt = self.attempt(route, target, context, is_last, &mut tracker).await;
+                let duration = start.elapsed();
                 let attempt = match attempt {
                     Ok(answered) => {
-                        let attempt =
-                            Attempt { backend: backend.name.clone(), status: 200, failure: String::new() };
-                        tracker.call.attempts.push(attempt);
-                        return Ok(self.respond(answered, context.idle_timeout, tracker));
+                        let (backend, failure) = (backend.name.clone(), String::new());
+                        tracker.call.attempts.push(Attempt { backend, status: 200, failure, duration });
+                        return Ok(self.respond(answered, context.idle_timeout, tracker).await);
                     }
                     Err(attempt) => attempt,
                 };
@@ -183,6 +184,7 @@ impl ClientCall<'_> {
                     backend: backend.name.clone(),
                     status: attempt.status,
                     failure: attempt.message.clone(),
+                    duration,
                 });
                 let repetition = attempt.repetition;
                 failed = Some(attempt);
@@ -197,7 +199,7 @@ impl ClientCall<'_> {
             }
         }
         match failed {
-            Some(failed) => Ok(self.respond(failed.answer, context.idle_timeout, tracker)),
+            Some(failed) => Ok(self.respond(failed.answer, context.idle_timeout, tracker).await),
             None => Err(FailedCall::new(FailureClass::NotFound, "the route has no backend")),
         }
     }
@@ -271,7 +273,8 @@ impl ClientCall<'_> {
             }
         };
         let status = reply.status;
-        let answered = self.answered(&mut exchange, reply, role, is_last, context.idle_timeout).await;
+        let answered =
+            self.answered(&mut exchange, reply, role, is_last, context.idle_timeout, tracker).await;
         let answered = answered.map_err(|failure| self.own_failure(&failure, Repetition::AfterPause));
         let failure = match &answered {
             Ok(Answered::Whole(answer)) => answer.outcome.failure.as_ref(),
@@ -369,13 +372,19 @@ impl ClientCall<'_> {
         role: Role,
         is_last: bool,
         idle_timeout: Duration,
+        tracker: &mut CallTracker,
     ) -> Result<Answered, FailedCall> {
+        tracker.call.is_stream = role == Role::Stream;
         let failed = FailedResponse::new(reply.status, reply.retry_after);
         if reply.status >= 400 {
-            return failed_answer(exchange, failed, &whole(reply.body, idle_timeout).await?);
+            let bytes = whole(reply.body, idle_timeout).await?;
+            tracker.received(&bytes);
+            return failed_answer(exchange, failed, &bytes);
         }
         if role != Role::Stream || !reply.is_stream {
-            return whole_answer(exchange, &whole(reply.body, idle_timeout).await?);
+            let bytes = whole(reply.body, idle_timeout).await?;
+            tracker.received(&bytes);
+            return whole_answer(exchange, &bytes);
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
@@ -384,7 +393,7 @@ impl ClientCall<'_> {
         if is_last {
             return Ok(Answered::Streamed(Box::new(held)));
         }
-        let held = held.until_content(HOLD.min(idle_timeout)).await;
+        let held = held.until_content(HOLD.min(idle_timeout), tracker).await;
         // The status of an error before the content is that of the error: the client has seen nothing yet.
         let progress = match &held.pipe {
             Ok(pipe) => pipe.progress(),
@@ -415,7 +424,7 @@ impl ClientCall<'_> {
     }
 
     /// The response to the client.
-    fn respond(
+    async fn respond(
         &self,
         answered: Answered,
         idle_timeout: Duration,
@@ -428,7 +437,10 @@ impl ClientCall<'_> {
                 let WholeAnswer { status, body, retry_after, outcome } = *answer;
                 tracker.call.status = status;
                 tracker.returned(&body);
-                tracker.finish(outcome);
+                if let Some(stored) = tracker.finish(outcome) {
+                    // The recorder reports its own errors; the answer is right without it.
+                    let _ = stored.await;
+                }
                 json_response(status, body, retry_after)
             }
             Answered::Streamed(held) => {
@@ -452,12 +464,13 @@ impl ClientCall<'_> {
 
 impl HeldStream {
     /// Reads until the first content, the end, or the end of the given time.
-    async fn until_content(mut self, limit: Duration) -> Self {
+    async fn until_content(mut self, limit: Duration, tracker: &mut CallTracker) -> Self {
         let deadline = tokio::time::Instant::now() + limit;
         while let Ok(mut pipe) = self.pipe {
             match tokio::time::timeout_at(deadline, self.backend.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
+                        tracker.received(&data);
                         pipe.push(&data, &mut self.out);
                     }
                     let has_begun = pipe.has_begun();

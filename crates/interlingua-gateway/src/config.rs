@@ -40,6 +40,44 @@ pub struct Config {
     /// The clients with keys of their own.
     #[serde(rename = "client")]
     pub clients: Vec<ClientSettings>,
+    /// The store of calls; without it, no call is recorded.
+    pub store: Option<StoreSettings>,
+}
+
+/// The store of calls.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct StoreSettings {
+    /// The path of an SQLite file, or the address of a PostgreSQL database. The address may hold a password.
+    pub place: String,
+    /// The age in days after which calls are deleted.
+    #[serde(default)]
+    pub max_age_days: Option<u64>,
+    /// The size of the stored calls in bytes above which the oldest are deleted.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
+    /// Whether an answer ends only after its call is stored, so that a killed process loses no finished call; true by
+    /// default.
+    #[serde(default = "yes")]
+    pub durable: bool,
+}
+
+impl StoreSettings {
+    /// A durable store that keeps all calls.
+    pub fn new(place: impl Into<String>) -> Self {
+        Self { place: place.into(), max_age_days: None, max_bytes: None, durable: true }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl fmt::Debug for StoreSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreSettings").finish_non_exhaustive()
+    }
 }
 
 /// A backend of the configuration.
@@ -181,6 +219,7 @@ impl Default for Config {
             backends: BTreeMap::new(),
             routes: Vec::new(),
             clients: Vec::new(),
+            store: None,
         }
     }
 }

@@ -12,11 +12,13 @@ use interlingua::model::{FailureClass, StopClass, Usage};
 use interlingua::pipe::{CallFailure, CallOutcome};
 use interlingua_models::Prices;
 use interlingua_models::prices::Picodollars;
+use interlingua_store::Reply;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::call::losses;
 use crate::clients::Reservation;
 use crate::metrics::Metrics;
+use crate::recording::CallStore;
 use crate::stored_responses::StoredResponses;
 
 /// A model call that has ended.
@@ -33,6 +35,10 @@ pub struct FinishedCall {
     pub client: String,
     /// The dialect of the client.
     pub client_dialect: &'static str,
+    /// The path of the endpoint, without a query.
+    pub path: String,
+    /// Whether the answer is a stream.
+    pub is_stream: bool,
     /// The name of the backend; empty if the gateway itself refused the call.
     pub backend: String,
     /// The dialect of the backend.
@@ -73,6 +79,8 @@ pub struct Attempt {
     pub status: u16,
     /// The message of its failure; empty after a success.
     pub failure: String,
+    /// The time until its answer began or failed.
+    pub duration: Duration,
 }
 
 /// The bodies of a call.
@@ -83,6 +91,8 @@ pub struct CallBodies {
     pub request: Bytes,
     /// The request to the backend.
     pub sent: Bytes,
+    /// The answer of the backend.
+    pub received: Vec<u8>,
     /// The answer for the client.
     pub returned: Vec<u8>,
 }
@@ -98,6 +108,7 @@ pub(crate) struct CallLog {
     pub(crate) metrics: Metrics,
     pub(crate) prices: Prices,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) store: Option<CallStore>,
     pub(crate) responses: Arc<StoredResponses>,
     pub(crate) start: Instant,
 }
@@ -106,11 +117,12 @@ pub(crate) struct CallLog {
 const RESPONSE_STORE: usize = 256 << 20;
 
 impl CallLog {
-    pub(crate) fn new(recorder: Option<Arc<dyn Recorder>>) -> Self {
+    pub(crate) fn new(recorder: Option<Arc<dyn Recorder>>, store: Option<CallStore>) -> Self {
         Self {
             metrics: Metrics::default(),
             prices: Prices::built_in(),
             recorder,
+            store,
             responses: Arc::new(StoredResponses::new(RESPONSE_STORE)),
             start: Instant::now(),
         }
@@ -167,8 +179,8 @@ impl CallTracker {
     pub(crate) fn new(log: Arc<CallLog>, client_dialect: &'static str, request: &Bytes) -> Self {
         log.metrics.opened();
         let (started, id) = new_id();
-        let bodies =
-            log.recorder.is_some().then(|| CallBodies { request: request.clone(), ..CallBodies::default() });
+        let is_recorded = log.recorder.is_some() || log.store.is_some();
+        let bodies = is_recorded.then(|| CallBodies { request: request.clone(), ..CallBodies::default() });
         let call = FinishedCall { id, started, client_dialect, bodies, ..FinishedCall::default() };
         Self {
             log,
@@ -196,6 +208,13 @@ impl CallTracker {
         }
     }
 
+    /// Bytes of the backend.
+    pub(crate) fn received(&mut self, bytes: &[u8]) {
+        if let Some(bodies) = &mut self.call.bodies {
+            bodies.received.extend_from_slice(bytes);
+        }
+    }
+
     /// Bytes for the client.
     pub(crate) fn returned(&mut self, bytes: &[u8]) {
         self.returned += bytes.len() as u64;
@@ -207,9 +226,9 @@ impl CallTracker {
         }
     }
 
-    /// The call has ended.
-    pub(crate) fn finish(mut self, outcome: CallOutcome) {
-        self.end(outcome, false);
+    /// The call has ended. The end of the answer waits for the reply of a durable store.
+    pub(crate) fn finish(mut self, outcome: CallOutcome) -> Option<Reply<()>> {
+        self.end(outcome, false)
     }
 
     /// The client has left, after this much of the answer.
@@ -229,7 +248,7 @@ impl CallTracker {
         self.log.metrics.closed();
     }
 
-    fn end(&mut self, outcome: CallOutcome, is_cancelled: bool) {
+    fn end(&mut self, outcome: CallOutcome, is_cancelled: bool) -> Option<Reply<()>> {
         self.is_finished = true;
         self.log.metrics.closed();
         self.permits.clear();
@@ -253,10 +272,14 @@ impl CallTracker {
             kept.stored.store(&call.client, &kept.request, &kept.returned);
         }
         self.log.metrics.count(call);
+        // Without a recorder there are no bodies.
+        call.bodies.as_ref()?;
+        call.reports.push(report);
+        let call = std::mem::take(call);
         if let Some(recorder) = &self.log.recorder {
-            call.reports.push(report);
-            recorder.record(std::mem::take(call));
+            recorder.record(call.clone());
         }
+        self.log.store.as_ref().and_then(|store| store.record(call))
     }
 }
 

@@ -22,6 +22,7 @@ mod handler;
 mod key_pool;
 mod metrics;
 mod model_list;
+mod recording;
 mod routes;
 mod schema_sample;
 mod script;
@@ -35,7 +36,7 @@ pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
-    SystemLookup,
+    StoreSettings, SystemLookup,
 };
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use handler::{Handler, HandlerAnswer, HandlerCall};

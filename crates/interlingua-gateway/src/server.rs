@@ -10,10 +10,12 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use interlingua_store::{StoreError, StoreTrouble};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use crate::config::{Config, ConfigError, Lookup};
+use crate::recording::CallStore;
 use crate::service::{Gateway, GatewayState, Handlers, ServerParts};
 
 /// The time in which a client must send the head of its request.
@@ -61,6 +63,8 @@ pub enum StartError {
     Config(ConfigError),
     /// The address cannot be used.
     Listen(SocketAddr, io::Error),
+    /// The store cannot be opened.
+    Store(StoreError),
 }
 
 impl fmt::Display for StartError {
@@ -68,6 +72,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::Config(error) => error.fmt(f),
             StartError::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
+            StartError::Store(error) => error.fmt(f),
         }
     }
 }
@@ -91,11 +96,20 @@ impl Server {
         let address = config.listen;
         let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = config.threads.unwrap_or_else(processors);
+        let settings = config.store.clone();
         let state = GatewayState::new(config, lookup, &parts.handlers, None)?;
+        let say = parts.troubles.clone();
+        let report = move |trouble: &StoreTrouble<'_>| {
+            if let Some(say) = &say {
+                say(&trouble.to_string());
+            }
+        };
+        let store = settings.map(|settings| CallStore::open(&settings, report));
+        let store = store.transpose().map_err(StartError::Store)?;
         let failed = |error| StartError::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts)), threads })
+        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts, store)), threads })
     }
 
     /// A handle that replaces the configuration of the running server.
@@ -137,6 +151,9 @@ impl Server {
         gateway.close();
         drop(threads);
         let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
+        if let Some(store) = &gateway.log.store {
+            store.close();
+        }
     }
 }
 

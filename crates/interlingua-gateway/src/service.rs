@@ -23,6 +23,7 @@ use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
 use crate::model_list;
+use crate::recording::CallStore;
 use crate::routes::{self, ReadyRoute};
 use crate::{stored_responses, websocket};
 
@@ -41,12 +42,16 @@ pub(crate) struct Gateway {
 /// The handlers of a gateway by the names of their backends.
 pub(crate) type Handlers = BTreeMap<String, Arc<dyn Handler>>;
 
+/// Takes messages for the operator.
+type TroubleReport = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// The parts of a server that a configuration cannot hold.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ServerParts {
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) handlers: Handlers,
+    pub(crate) troubles: Option<TroubleReport>,
 }
 
 impl std::fmt::Debug for ServerParts {
@@ -60,6 +65,12 @@ impl ServerParts {
     #[must_use]
     pub fn with_recorder(self, recorder: Arc<dyn Recorder>) -> Self {
         Self { recorder: Some(recorder), ..self }
+    }
+
+    /// Passes messages for the operator on: troubles of the store.
+    #[must_use]
+    pub fn with_troubles(self, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { troubles: Some(Arc::new(say)), ..self }
     }
 
     /// Adds a backend that is a program.
@@ -181,10 +192,14 @@ const OWN_HEADERS: [&str; 5] =
     ["anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"];
 
 impl Gateway {
-    pub(crate) fn new(state: GatewayState, ServerParts { recorder, handlers }: ServerParts) -> Self {
+    pub(crate) fn new(
+        state: GatewayState,
+        ServerParts { recorder, handlers, .. }: ServerParts,
+        store: Option<CallStore>,
+    ) -> Self {
         Self {
             state: Arc::new(RwLock::new(Arc::new(state))),
-            log: Arc::new(CallLog::new(recorder)),
+            log: Arc::new(CallLog::new(recorder, store)),
             http: http_client(),
             closing: Arc::new(watch::Sender::new(false)),
             connections: Arc::default(),
@@ -263,6 +278,9 @@ impl Gateway {
         {
             return self.stored_response(&state, &request, id);
         }
+        if let Some(id) = path.strip_prefix("/v1/receipts/").filter(|_| request.method() == Method::GET) {
+            return self.receipt(&state, request.headers(), id).await;
+        }
         let Some((api, endpoint, model)) = find(request.method().as_str(), &path, request.headers()) else {
             let detail = format!("no endpoint has this path: {} {path}", request.method());
             return problem(404, &detail);
@@ -276,9 +294,8 @@ impl Gateway {
 
     /// The counters, for anyone who may call.
     fn metrics(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
-        let Some(api) = Api::of("openai-chat") else { return problem(404, "no such page") };
-        if state.authorize(headers, "", api).is_err() {
-            return problem(401, "the counters need a key of this gateway, as a bearer token");
+        if state.authorize_bearer(headers).is_none() {
+            return no_key();
         }
         let circuits = state.backends.iter().map(|backend| (&*backend.name, backend.breaker.is_open()));
         let text = self.log.metrics.text(self.log.start.elapsed(), circuits);
@@ -286,6 +303,19 @@ impl Gateway {
         let text_type = http::HeaderValue::from_static("text/plain; version=0.0.4");
         response.headers_mut().insert(header::CONTENT_TYPE, text_type);
         response
+    }
+
+    /// The receipt of a call, for the client that made the call.
+    async fn receipt(&self, state: &GatewayState, headers: &HeaderMap, id: &str) -> Response<AnswerBody> {
+        let Some(client) = state.authorize_bearer(headers) else { return no_key() };
+        let Some(store) = &self.log.store else {
+            return problem(404, "this gateway stores no calls; its configuration has no `[store]`");
+        };
+        match store.receipt(id, &client.name).await {
+            Ok(Some(receipt)) => json_response(200, receipt, None),
+            Ok(None) => problem(404, "there is no receipt with this id"),
+            Err(error) => problem(503, &error.to_string()),
+        }
     }
 
     /// Opens a WebSocket.
@@ -361,6 +391,7 @@ impl Gateway {
         let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
         tracker.call.client.clone_from(&client.name);
         tracker.call.model_asked.clone_from(&model);
+        endpoint.path.clone_into(&mut tracker.call.path);
         let route = match state.admit(client, &model, &mut tracker) {
             Ok(route) => route,
             Err(failure) => {
@@ -447,6 +478,11 @@ impl GatewayState {
         })
     }
 
+    /// The client of a request to a page of the gateway itself.
+    fn authorize_bearer(&self, headers: &HeaderMap) -> Option<&Client> {
+        Api::of("openai-chat").and_then(|api| self.authorize(headers, "", api).ok())
+    }
+
     /// The client with the key of a request, in the header of its API or as a bearer token, or in Gemini's `key`.
     fn authorize(&self, headers: &HeaderMap, query: &str, api: &Api) -> Result<&Client, FailedCall> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -518,6 +554,11 @@ fn find(
 pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
     let own = OWN_HEADERS.iter().filter_map(|name| Some((name.parse().ok()?, headers.get(*name)?.clone())));
     own.collect()
+}
+
+/// The refusal of a page of the gateway itself.
+fn no_key() -> Response<AnswerBody> {
+    problem(401, "this page needs a key of the gateway as a bearer token")
 }
 
 /// An error for a client whose dialect is unknown.

@@ -3,6 +3,7 @@
 //!
 //! The connection stores its own responses, also those with `"store":false`, so that a client sends only its new items.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -98,7 +99,14 @@ impl Connection {
             WebSocketStream::from_raw_socket(TokioIo::new(upgraded), SocketRole::Server, Some(config)).await;
         let closed = self.gateway.closed();
         let mut closed = std::pin::pin!(closed);
+        let mut waiting = WaitingMessages::default();
         loop {
+            if let Some(text) = waiting.pop_front() {
+                if self.answer(text, &mut socket, &mut waiting).await.is_err() {
+                    break;
+                }
+                continue;
+            }
             let message = tokio::select! {
                 message = socket.next() => message,
                 () = &mut closed => break,
@@ -109,15 +117,18 @@ impl Connection {
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break,
             };
-            if self.answer(text, &mut socket).await.is_err() {
-                break;
-            }
+            waiting.push_back(text);
         }
         let _ = socket.close(None).await;
     }
 
     /// Answers one message.
-    async fn answer(&self, message: Bytes, socket: &mut Socket) -> Result<(), Left> {
+    async fn answer(
+        &self,
+        message: Bytes,
+        socket: &mut Socket,
+        waiting: &mut WaitingMessages,
+    ) -> Result<(), Left> {
         let request = match self.request(&message) {
             Ok(request) => request,
             Err(failure) => return send(socket, error_event(failure.class.status(), &failure)).await,
@@ -138,7 +149,7 @@ impl Connection {
         // A client that leaves before the first event ends the call, too.
         let answered = tokio::select! {
             answered = self.gateway.respond(&state, client, request) => answered,
-            left = until_left(socket) => return Err(left),
+            left = until_left(socket, waiting) => return Err(left),
         };
         let response = match answered {
             Ok(response) => response,
@@ -152,7 +163,7 @@ impl Connection {
         loop {
             let frame = tokio::select! {
                 frame = answer.frame() => frame,
-                left = until_left(socket) => return Err(left),
+                left = until_left(socket, waiting) => return Err(left),
             };
             let Some(Ok(frame)) = frame else { break };
             let Ok(data) = frame.into_data() else { continue };
@@ -229,19 +240,29 @@ pub(crate) fn endpoint() -> Option<(&'static Dialect, &'static Api, &'static End
     Some((Dialect::named(api.dialect)?, api, endpoint))
 }
 
-/// Ends when the client leaves. Further messages during an answer get an error.
-async fn until_left(socket: &mut Socket) -> Left {
+/// Messages that came while an answer was open. They are answered in turn.
+type WaitingMessages = VecDeque<Bytes>;
+
+/// The most messages that wait.
+const MOST_WAITING: usize = 16;
+
+/// Keeps messages for later; ends when the client leaves.
+async fn until_left(socket: &mut Socket, waiting: &mut WaitingMessages) -> Left {
     loop {
-        match socket.next().await {
-            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+        let message = match socket.next().await {
+            Some(Ok(Message::Text(text))) => Bytes::from(text),
+            Some(Ok(Message::Binary(bytes))) => bytes,
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             Some(Ok(Message::Close(_)) | Err(_)) | None => return Left,
-            Some(Ok(Message::Text(_) | Message::Binary(_))) => {
-                let busy = "an answer is open on this connection; send the next message after its end";
-                let busy = FailedCall::new(FailureClass::Conflict, busy);
-                if let Err(left) = send(socket, error_event(busy.class.status(), &busy)).await {
-                    return left;
-                }
-            }
+        };
+        if waiting.len() < MOST_WAITING {
+            waiting.push_back(message);
+            continue;
+        }
+        let full = format!("{MOST_WAITING} messages wait for the open answer of this connection");
+        let full = FailedCall::new(FailureClass::RateLimit, full);
+        if let Err(left) = send(socket, error_event(full.class.status(), &full)).await {
+            return left;
         }
     }
 }

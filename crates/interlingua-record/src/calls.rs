@@ -70,8 +70,9 @@ pub fn record_of_calls(id: &str, calls: &[ModelCall<'_>]) -> Result<CallsRecord,
     let mut record = Vec::new();
     let start = calls.first().and_then(|call| call.times).map(|(start, _)| start.to_string());
     let mut session = Session::default();
-    session.id = Some(Str::from_plain(id));
-    session.start = start.as_deref().map(Raw::new);
+    let Session { id: session_id, start: session_start, .. } = &mut session;
+    *session_id = Some(Str::from_plain(id));
+    *session_start = start.as_deref().map(Raw::new);
     writer.event(&Event::SessionStarted(session), &mut record);
     // Each body numbers its items from 1.
     let mut items = 0;

@@ -6,6 +6,7 @@
 
 mod clients;
 mod passing;
+mod recorded;
 mod reliability;
 mod responses;
 mod support;

@@ -165,6 +165,28 @@ fn a_socket_survives_mistakes() {
 }
 
 #[test]
+fn messages_during_an_answer_are_answered_in_turn() {
+    let gateway = gateway();
+    block_on(async {
+        let mut socket = connect(&gateway).await;
+        for input in ["a", "b", "c"] {
+            let create = json!({"type": "response.create", "model": "to-gemini", "input": input});
+            socket.send(Message::text(create.to_string())).await.unwrap();
+        }
+        let mut answers = Vec::new();
+        while answers.len() < 3 {
+            let Some(Ok(Message::Text(message))) = socket.next().await else { panic!("{answers:?}") };
+            let event: Value = serde_json::from_str(&message).unwrap();
+            assert_ne!(event["type"], "error", "{event}");
+            if event["type"] == "response.completed" {
+                answers.push(text(&event["response"]));
+            }
+        }
+        assert_eq!(answers, ["First: a", "First: b", "First: c"]);
+    });
+}
+
+#[test]
 fn a_socket_that_closes_ends_the_call_of_the_backend() {
     let chunk = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"},\"finish_reason\":null}]}\n\n";
     for begin in ["", chunk] {

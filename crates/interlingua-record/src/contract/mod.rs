@@ -15,7 +15,8 @@ mod translate;
 
 pub use order::{Budget, Fidelity, MEMBERS as WORK_ORDER_MEMBERS, OrderError, Requirement, WorkOrder};
 pub use receipt::{
-    Digest, Finding, MEMBERS as RECEIPT_MEMBERS, Outcome, Receipt, ReceiptChange, Route, diff, verify,
+    CallProof, Digest, Finding, MEMBERS as RECEIPT_MEMBERS, Outcome, Receipt, ReceiptChange, Route, diff,
+    verify,
 };
 pub use translate::{Refusal, Translation};
 
