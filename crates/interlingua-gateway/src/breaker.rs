@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Failures in a row that open the circuit.
-const FAILURES: u32 = 5;
+const FAILURES: u32 = 10;
 
 /// The first pause. Each failed trial doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);

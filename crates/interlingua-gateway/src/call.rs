@@ -92,6 +92,12 @@ pub(crate) fn json_response(
 /// The header with the number of values of the request that did not reach the backend.
 const LOSSES: HeaderName = HeaderName::from_static("x-interlingua-losses");
 
+/// The header with the paths of these values, as far as they fit.
+const LOST: HeaderName = HeaderName::from_static("x-interlingua-lost");
+
+/// The largest size of the header with paths in bytes.
+const MOST_PATHS: usize = 1000;
+
 /// The header with the name of the backend.
 const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
 
@@ -187,7 +193,10 @@ impl ClientCall<'_> {
                     duration,
                 });
                 let repetition = attempt.repetition;
-                failed = Some(attempt);
+                // A pause or a limit of the gateway is no news after a failure of the backend itself.
+                if attempt.status != 0 || failed.as_ref().is_none_or(|before| before.status == 0) {
+                    failed = Some(attempt);
+                }
                 if repetition == Repetition::No || repetitions >= backend.retries {
                     break;
                 }
@@ -430,6 +439,7 @@ impl ClientCall<'_> {
         idle_timeout: Duration,
         mut tracker: CallTracker,
     ) -> Response<AnswerBody> {
+        let lost = tracker.call.reports.first().and_then(lost_paths);
         let (losses, backend) = (tracker.call.losses, HeaderValue::from_str(&tracker.call.backend));
         let id = HeaderValue::from_str(&tracker.call.id);
         let mut response = match answered {
@@ -456,10 +466,30 @@ impl ClientCall<'_> {
         };
         let headers = response.headers_mut();
         headers.insert(LOSSES, losses.into());
+        headers.extend(lost.map(|lost| (LOST, lost)));
         headers.extend(backend.map(|name| (BACKEND, name)));
         headers.extend(id.map(|id| (CALL, id)));
         response
     }
+}
+
+/// The lost paths of a report as the value of a header.
+fn lost_paths(report: &Report) -> Option<HeaderValue> {
+    let mut paths = String::new();
+    for row in report.lost_paths.iter().filter(|row| row.reason != Some(Reason::Redundant)) {
+        if paths.len() + row.path.len() > MOST_PATHS {
+            paths.push_str(", …");
+            break;
+        }
+        if !paths.is_empty() {
+            paths.push_str(", ");
+        }
+        paths.push_str(&row.path);
+    }
+    // A name in a path may hold a character that a header may not.
+    let visible =
+        paths.bytes().map(|byte| if byte.is_ascii_control() { b'?' } else { byte }).collect::<Vec<_>>();
+    HeaderValue::from_bytes(&visible).ok().filter(|_| !paths.is_empty())
 }
 
 impl HeldStream {
@@ -506,7 +536,7 @@ fn holds_state_of_another(body: &[u8], backend: &ReadyBackend, model: &str) -> b
         return false;
     };
     let accepts_none = known.takes_of(Some(&Str::from_plain(model))).state_of.is_empty();
-    accepts_none && body.windows(REASONING_DETAILS.len()).any(|part| part == REASONING_DETAILS)
+    accepts_none && memchr::memmem::find(body, REASONING_DETAILS).is_some()
 }
 
 const REASONING_DETAILS: &[u8] = b"\"reasoning_details\"";

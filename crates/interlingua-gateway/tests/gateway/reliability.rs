@@ -171,14 +171,31 @@ fn the_delay_of_a_rate_limit_reaches_the_client_and_holds() {
 fn a_backend_that_keeps_failing_is_paused() {
     let upstream = Upstream::start([chat_error(500, "")]);
     let gateway = gateway(&upstream, "retries = 0", "");
-    for _ in 0..8 {
+    for _ in 0..13 {
         ask(&gateway, "openai-chat", false);
     }
-    assert_eq!(upstream.count(), 5);
+    assert_eq!(upstream.count(), 10);
     let answer = ask(&gateway, "openai-chat", false);
     assert!(answer.body.contains("is paused after failures"), "{}", answer.body);
     let metrics = gateway.get("/metrics").body;
     assert!(metrics.contains("interlingua_backend_circuit_open{backend=\"server\"} 1"), "{metrics}");
+}
+
+#[test]
+fn a_client_gets_the_failure_of_the_backend_and_not_the_pause_after_it() {
+    let upstream = Upstream::start([chat_error(500, "")]);
+    let gateway = gateway(&upstream, "", "");
+    // Three attempts each: the circuit opens during the fourth call.
+    for call in 1..=4 {
+        let answer = ask(&gateway, "anthropic", false);
+        assert_eq!(
+            (answer.status, answer.body.contains("error 500")),
+            (500, true),
+            "{call}: {}",
+            answer.body
+        );
+    }
+    assert_eq!(upstream.count(), 10);
 }
 
 #[test]
@@ -270,6 +287,15 @@ fn a_route_can_refuse_losses() {
     let (path, mut body) = request("anthropic", "m", false, 0);
     assert_eq!(gateway.post(&path, &body).status, 200);
     body["top_k"] = json!(3);
+    let reported = crate::support::TestGateway::with(
+        "[backend.b]\ndialect = \"openai-chat\"\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"",
+        SCRIPT,
+    );
+    let head = reported.post(&path, &body).head;
+    assert!(
+        head.contains("x-interlingua-losses: 1") && head.contains("x-interlingua-lost: /top_k"),
+        "{head}"
+    );
     let answer = gateway.post(&path, &body);
     assert_eq!(answer.status, 400, "{}", answer.body);
     assert!(answer.body.contains("`/top_k` would be lost"), "{}", answer.body);
