@@ -335,7 +335,7 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The innermost cause of an error, which names the fault ("connection refused").
-fn cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
         inner = source;

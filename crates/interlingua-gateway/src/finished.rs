@@ -17,6 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::call::losses;
 use crate::clients::Reservation;
+use crate::feed::CallFeed;
 use crate::metrics::Metrics;
 use crate::recording::CallStore;
 use crate::stored_responses::StoredResponses;
@@ -110,6 +111,7 @@ pub(crate) struct CallLog {
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) store: Option<CallStore>,
     pub(crate) responses: Arc<StoredResponses>,
+    pub(crate) feed: Arc<CallFeed>,
     pub(crate) start: Instant,
 }
 
@@ -124,6 +126,7 @@ impl CallLog {
             recorder,
             store,
             responses: Arc::new(StoredResponses::new(RESPONSE_STORE)),
+            feed: Arc::default(),
             start: Instant::now(),
         }
     }
@@ -201,6 +204,11 @@ impl CallTracker {
         Some(self.log.prices.cost(model, &usage)?.cost)
     }
 
+    /// The backend and the model of the next attempt are set.
+    pub(crate) fn attempted(&self) {
+        self.log.feed.attempted(&self.call);
+    }
+
     /// The bytes sent to the backend.
     pub(crate) fn sent(&mut self, sent: &Bytes) {
         if let Some(bodies) = &mut self.call.bodies {
@@ -272,6 +280,7 @@ impl CallTracker {
             kept.stored.store(&call.client, &kept.request, &kept.returned);
         }
         self.log.metrics.count(call);
+        self.log.feed.ended(call);
         // Without a recorder there are no bodies.
         call.bodies.as_ref()?;
         call.reports.push(report);

@@ -17,6 +17,8 @@ mod call;
 mod cassette;
 mod clients;
 mod config;
+mod feed;
+mod feed_reader;
 mod finished;
 mod handler;
 mod key_pool;
@@ -38,6 +40,7 @@ pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
     StoreSettings, SystemLookup,
 };
+pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use handler::{Handler, HandlerAnswer, HandlerCall};
 pub use script::{Script, ScriptError};

@@ -25,7 +25,7 @@ use crate::handler::Handler;
 use crate::model_list;
 use crate::recording::CallStore;
 use crate::routes::{self, ReadyRoute};
-use crate::{stored_responses, websocket};
+use crate::{feed, stored_responses, websocket};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
@@ -269,6 +269,9 @@ impl Gateway {
         if request.method() == Method::GET && path == "/metrics" {
             return self.metrics(&state, request.headers());
         }
+        if request.method() == Method::GET && path == feed::PATH {
+            return self.feed(&state, request.headers());
+        }
         if websocket::PATHS.contains(&&*path) && websocket::is_upgrade(request.headers()) {
             return self.connect(&state, request);
         }
@@ -302,6 +305,19 @@ impl Gateway {
         let mut response = json_response(200, text, None);
         let text_type = http::HeaderValue::from_static("text/plain; version=0.0.4");
         response.headers_mut().insert(header::CONTENT_TYPE, text_type);
+        response
+    }
+
+    /// Events about calls, for anyone who may call.
+    fn feed(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
+        if state.authorize_bearer(headers).is_none() {
+            return no_key();
+        }
+        let events = Arc::clone(&self.log.feed).subscribe(self.closing.subscribe());
+        let mut response = Response::new(AnswerBody::Events(events));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-cache"));
         response
     }
 

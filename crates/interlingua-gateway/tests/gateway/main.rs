@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "not published")]
 
 mod clients;
+mod feed;
 mod passing;
 mod recorded;
 mod reliability;
