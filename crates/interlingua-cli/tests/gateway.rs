@@ -5,7 +5,7 @@
 mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use support::Dir;
@@ -36,15 +36,7 @@ impl Served {
     }
 
     fn post(&self, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let (address, length) = (&self.address, body.len());
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-        );
-        stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answered");
-        answer
+        post(&self.address, path, body)
     }
 
     fn signal(&self, name: &str) {
@@ -64,6 +56,18 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn post(address: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    answer
 }
 
 const CHAT: &str = r#"{"model":"any","messages":[{"role":"user","content":"hi"}]}"#;
@@ -278,4 +282,49 @@ fn top_draws_on_a_screen_of_its_own_and_restores_the_terminal() {
     pty.write_all(b"\x03").expect("a key is pressed");
     until(&mut pty, "\u{1b}[?1049l");
     assert_eq!(top.wait().expect("it ends").code(), Some(130));
+}
+
+/// The first request to a receiver, up to the end of its body.
+fn received(receiver: &TcpListener) -> String {
+    let (mut stream, _) = receiver.accept().expect("a connection");
+    let mut request = Vec::new();
+    let mut piece = [0; 4096];
+    while !request.ends_with(b"]}]}]}") {
+        let length = stream.read(&mut piece).expect("bytes");
+        assert!(length > 0, "the request has no end: {}", String::from_utf8_lossy(&request));
+        request.extend_from_slice(&piece[..length]);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").expect("answered");
+    String::from_utf8(request).expect("text")
+}
+
+#[test]
+fn the_spans_of_the_last_calls_are_sent_before_the_command_ends() {
+    let dir = Dir::new("telemetry");
+    let receiver = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let endpoint = format!("http://{}", receiver.local_addr().expect("an address"));
+    dir.write("gateway.toml", format!("[telemetry]\nendpoint = \"{endpoint}\""));
+    let mut served = Served::start(&dir, &["--config", "gateway.toml"]);
+    assert!(served.post("/v1/chat/completions", CHAT).starts_with("HTTP/1.1 200"));
+    served.signal("TERM");
+    let request = received(&receiver);
+    assert!(request.starts_with("POST /v1/traces ") && request.contains("\"chat any\""), "{request}");
+    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+
+    // The program waits while the test calls its gateway.
+    let wait = "echo $OPENAI_BASE_URL > new && mv new url && while [ ! -e done ]; do sleep 0.02; done";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+        .args(["with", "--mock", "--quiet", "--", "sh", "-c", wait])
+        .current_dir(dir.path())
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)
+        .spawn()
+        .expect("the command starts");
+    support::wait_until(|| dir.path().join("url").exists());
+    let url = String::from_utf8(dir.read("url")).expect("text");
+    let address = url.trim().trim_start_matches("http://").trim_end_matches("/v1");
+    assert!(post(address, "/v1/chat/completions", CHAT).starts_with("HTTP/1.1 200"));
+    dir.write("done", "");
+    let request = received(&receiver);
+    assert!(request.contains("\"chat any\""), "{request}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }

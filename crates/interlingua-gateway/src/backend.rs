@@ -200,6 +200,12 @@ impl ReadyBackend {
         matches!(self.kind, BackendKind::Server { .. })
     }
 
+    /// The host of the server; `None` for a backend without a server.
+    pub(crate) fn host(&self) -> Option<String> {
+        let BackendKind::Server { url, .. } = &self.kind else { return None };
+        url.parse::<Uri>().ok()?.host().map(str::to_owned)
+    }
+
     /// Whether the backend counts tokens itself.
     pub(crate) fn counts_tokens(&self) -> bool {
         self.is_server() && self.api.endpoint(Role::Count, Role::Counted).is_some()

@@ -222,7 +222,7 @@ fn members(json: &mut JsonWriter<'_>, client: &str, dialect: &str, backend: &str
 }
 
 /// The start of a text. A client can ask for a model with a name of any length.
-fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     text.char_indices().nth(MOST_CHARACTERS).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
 

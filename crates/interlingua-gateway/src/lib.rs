@@ -31,6 +31,7 @@ mod script;
 mod server;
 mod service;
 mod stored_responses;
+mod telemetry;
 mod token_count;
 mod websocket;
 
@@ -38,7 +39,7 @@ pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
-    StoreSettings, SystemLookup,
+    StoreSettings, SystemLookup, TelemetrySettings,
 };
 pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};

@@ -11,3 +11,4 @@ mod recorded;
 mod reliability;
 mod responses;
 mod support;
+mod telemetry;
