@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
-use interlingua_gateway::{ConfigError, StartError};
+use interlingua_gateway::{ConfigError, FeedError, StartError};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
@@ -112,6 +112,8 @@ pub(crate) enum CommandError {
     Refused(Box<Refusal>),
     /// A gateway that cannot start.
     Gateway(StartError),
+    /// A feed of calls that cannot be read.
+    Feed(FeedError),
     /// Any other invalid command line: the message and perhaps a hint.
     Usage(String, Option<String>),
 }
@@ -188,8 +190,9 @@ impl CommandError {
             | CommandError::UnknownCommand(_)
             | CommandError::Usage(..) => Exit::Usage,
             CommandError::Refused(_) => Exit::Failed,
-            CommandError::Gateway(StartError::Config(_)) => Exit::Usage,
-            CommandError::Gateway(_) => Exit::Unreadable,
+            CommandError::Gateway(StartError::Config(_))
+            | CommandError::Feed(FeedError::Url(_) | FeedError::Token) => Exit::Usage,
+            CommandError::Gateway(_) | CommandError::Feed(_) => Exit::Unreadable,
             CommandError::Source(_)
             | CommandError::Read(..)
             | CommandError::Write(..)
@@ -287,6 +290,7 @@ impl Explain for CommandError {
             }
             CommandError::Refused(refusal) => refusal.to_string(),
             CommandError::Gateway(error) => error.to_string(),
+            CommandError::Feed(error) => safe::one_line(&error.to_string()),
             CommandError::Usage(what, _) => what.clone(),
         }
     }
@@ -376,6 +380,7 @@ impl Explain for CommandError {
             CommandError::Refused(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
             CommandError::Gateway(error) => return gateway_hint(error),
+            CommandError::Feed(error) => return feed_hint(error),
             CommandError::Usage(_, None) => {
                 "`interlingua --help` lists the commands, `interlingua COMMAND --help` their flags".to_owned()
             }
@@ -481,6 +486,29 @@ fn near_dialects(name: &str) -> Vec<&'static str> {
     // One typo for every three letters.
     let is_slip = |dialect: &&str| strsim::osa_distance(&name, dialect) <= name.len() / 3;
     names().filter(is_slip).collect()
+}
+
+/// The way out where the feed of a gateway cannot be read.
+fn feed_hint(error: &FeedError) -> Option<String> {
+    Some(match error {
+        FeedError::Url(_) => "name a gateway as in `http://127.0.0.1:8787`".to_owned(),
+        FeedError::Unreachable { .. } => {
+            "`interlingua serve` starts a gateway and prints its URL; name the URL of another one".to_owned()
+        }
+        FeedError::Refused { status: 401, .. } => {
+            "name the environment variable with a key of the gateway: `--token-env NAME`".to_owned()
+        }
+        FeedError::Refused { .. } => {
+            "name the URL of a gateway of `interlingua serve`, without a path".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+impl From<FeedError> for CommandError {
+    fn from(error: FeedError) -> Self {
+        CommandError::Feed(error)
+    }
 }
 
 /// The way out of an error of a gateway.

@@ -40,6 +40,7 @@ pub(crate) enum Command {
     Mock(Mock),
     With(With),
     Route(Route),
+    Top(Top),
     /// Check a receipt, or compare two
     #[command(subcommand)]
     Receipt(ReceiptCommand),
@@ -70,6 +71,7 @@ impl Command {
             Command::Mock(args) => (args.quiet.quiet, false),
             Command::With(args) => (args.gateway.quiet.quiet, false),
             Command::Route(args) => (args.gateway.quiet.quiet, false),
+            Command::Top(args) => (args.quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Verify { .. })
             | Command::Dialects(_)
@@ -453,6 +455,28 @@ pub(crate) struct Route {
 
     #[command(flatten)]
     pub(crate) gateway: GatewayFlags,
+}
+
+/// Show the calls of a running gateway as they start and end
+///
+/// On a terminal: open calls, the last calls that have ended, and sums for each route since the view began. Elsewhere: a
+/// line for each call that has ended, with tabs between its values.
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// The URL of the gateway
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:8787")]
+    pub(crate) url: String,
+
+    /// The environment variable with a key of the gateway
+    #[arg(long, value_name = "NAME")]
+    pub(crate) token_env: Option<String>,
+
+    /// Print the open calls, and end
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
 }
 
 /// The backend of a gateway.

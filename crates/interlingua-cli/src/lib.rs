@@ -28,6 +28,8 @@ mod show;
 mod stats;
 mod stop;
 mod talk;
+mod top;
+mod traffic;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -50,8 +52,8 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let talk = cli.command.talk();
-    // A server and a program it runs handle signals themselves.
-    if !matches!(cli.command, Command::Serve(_) | Command::Mock(_) | Command::With(_)) {
+    // A server, a program it runs and the view of a gateway handle signals themselves.
+    if !matches!(cli.command, Command::Serve(_) | Command::Mock(_) | Command::With(_) | Command::Top(_)) {
         stop::listen(talk.quiet);
     }
     let exit = match cli.command {
@@ -67,6 +69,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Mock(args) => serve::mock(&args, &talk),
         Command::With(args) => serve::with(&args, &talk),
         Command::Route(args) => route::run(&args),
+        Command::Top(args) => top::run(&args, &talk),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), NAME, &mut script);

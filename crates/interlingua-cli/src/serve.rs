@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use interlingua_gateway::{
     BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, StoreSettings,
@@ -21,6 +22,9 @@ const FLAGGED: &str = "backend";
 
 /// The name of the scripted model, and of its backend without flags and files.
 const SCRIPTED: &str = "scripted";
+
+/// The time that the gateway of a program has after the program has ended.
+const LAST_CALLS: Duration = Duration::from_secs(3);
 
 /// Serves until the command is stopped.
 pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
@@ -77,7 +81,7 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     let (stop, stops) = tokio::sync::oneshot::channel::<()>();
     let server = runtime.block_on(start(config))?;
     let url = format!("http://{}", server.address());
-    runtime.spawn(server.serve(async move { drop(stops.await) }));
+    let serving = runtime.spawn(server.serve(async move { drop(stops.await) }));
     let target =
         Target { url: &url, model: args.gateway.model.as_deref(), usual_model: usual_model.as_deref() };
     let PointedProgram { mut command, folder } = PointedProgram::new(program, target)?;
@@ -85,6 +89,8 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     command.args(arguments);
     let status = runtime.block_on(run(command));
     drop((stop, folder));
+    // The gateway passes on its last calls. A connection that a process in the background holds must not delay the end.
+    let _ = runtime.block_on(async { tokio::time::timeout(LAST_CALLS, serving).await });
     let status = status.map_err(|error| CommandError::Read(safe::exact_line(program), error))?;
     Ok(Exit::Program(code_of(status)))
 }

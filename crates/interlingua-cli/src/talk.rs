@@ -86,3 +86,39 @@ pub(crate) fn text(text: &str) -> Result<(), CommandError> {
     let text = safe::screen(text);
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CommandError::Output)
 }
+
+/// The alternate screen of the terminal. Dropping it restores the screen that was there before.
+pub(crate) struct Screen(io::Stdout);
+
+impl Screen {
+    /// Whether stdout is a terminal that can be drawn on.
+    pub(crate) fn is_available() -> bool {
+        io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Switches to an empty screen without a cursor, on which long lines are cut.
+    pub(crate) fn open() -> Result<Self, CommandError> {
+        let screen = Self(io::stdout());
+        screen.control("\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l").map_err(CommandError::Output)?;
+        Ok(screen)
+    }
+
+    /// Replaces the content of the screen.
+    pub(crate) fn draw(&self, content: &str) -> Result<(), CommandError> {
+        self.control("\u{1b}[2J\u{1b}[H").map_err(CommandError::Output)?;
+        text(content)
+    }
+
+    /// Sends a control sequence, which `anstream` would remove where colours are off.
+    fn control(&self, sequence: &str) -> io::Result<()> {
+        let mut stdout = self.0.lock();
+        stdout.write_all(sequence.as_bytes()).and_then(|()| stdout.flush())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone has no screen to restore.
+        let _ = self.control("\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l");
+    }
+}

@@ -1,11 +1,11 @@
-//! `serve`, `with` and `route` as a user runs them.
+//! `serve`, `with`, `route` and `top` as a user runs them.
 
 #![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
 
 mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use support::Dir;
@@ -36,15 +36,7 @@ impl Served {
     }
 
     fn post(&self, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let (address, length) = (&self.address, body.len());
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-        );
-        stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answered");
-        answer
+        post(&self.address, path, body)
     }
 
     fn signal(&self, name: &str) {
@@ -64,6 +56,18 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn post(address: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    answer
 }
 
 const CHAT: &str = r#"{"model":"any","messages":[{"role":"user","content":"hi"}]}"#;
@@ -171,4 +175,156 @@ fn a_program_runs_with_a_gateway_and_its_exit_code_is_ours() {
     let (code, _, stderr) = run(&dir, &["with", "--mock", "--", "no-such-program"]);
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("no-such-program"), "{stderr}");
+}
+
+#[test]
+fn top_prints_a_line_for_each_call_and_ends_with_the_gateway() {
+    let dir = Dir::new("top_lines");
+    dir.write("s.toml", "[[turn]]\ntext = \"one\"\nusage = { input = 100, cache-read = 20, output = 9 }");
+    dir.write(
+        "gateway.toml",
+        "[backend.b]\nscript = \"s.toml\"\n[[route]]\nmodel = \"gpt*\"\nbackend = \"b\"\n",
+    );
+    let mut served = Served::start(&dir, &["--config", "gateway.toml"]);
+    let mut top = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+        .args(["top", &served.address])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut said = BufReader::new(top.stderr.take().expect("piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("a line");
+    assert_eq!(line, format!("watching http://{}\n", served.address));
+
+    // A name of a client must neither steer the terminal nor add a column or a line.
+    let body = r#"{"model":"gpt-5.2\u001b[2J\tx\ny","messages":[{"role":"user","content":"hi"}]}"#;
+    assert!(served.post("/v1/chat/completions", body).starts_with("HTTP/1.1 200"));
+    let priced = r#"{"model":"gpt-5.2","messages":[{"role":"user","content":"hi"}]}"#;
+    assert!(served.post("/v1/chat/completions", priced).starts_with("HTTP/1.1 200"));
+    assert!(served.post("/v1/chat/completions", CHAT).starts_with("HTTP/1.1 404"));
+    let mut lines = BufReader::new(top.stdout.take().expect("piped")).lines();
+    let mut next = || {
+        let line = lines.next().expect("a line").expect("text");
+        line.split('\t').map(str::to_owned).collect::<Vec<String>>()
+    };
+    let hostile = next();
+    assert_eq!(hostile.len(), 15, "{hostile:?}");
+    assert!(!hostile.iter().any(|value| value.contains(char::is_control)), "{hostile:?}");
+    let call = next();
+    let values = ["200", "default", "openai-chat", "gpt-5.2", "b", "gpt-5.2", "120", "9", "0", "1", ""];
+    let found = [2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14].map(|column: usize| &*call[column]);
+    assert_eq!(found, values, "{call:?}");
+    assert!(call[11].parse::<f64>().expect("a cost") > 0.0, "{call:?}");
+    let refused = next();
+    assert_eq!((&*refused[2], &*refused[7]), ("404", ""));
+    assert!(refused[14].starts_with("not_found: no route for the model `any`"), "{refused:?}");
+
+    let (code, stdout, _) = run(&dir, &["top", &served.address, "--once"]);
+    assert_eq!((code, stdout), (Some(0), format!("no open calls at http://{}\n", served.address)));
+
+    served.signal("TERM");
+    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(top.wait().expect("it ends").code(), Some(0));
+    line.clear();
+    said.read_line(&mut line).expect("a line");
+    assert_eq!(line, "the gateway has ended the feed\n");
+}
+
+#[test]
+fn top_explains_a_gateway_that_it_cannot_watch() {
+    let dir = Dir::new("top_errors");
+    dir.write("gateway.toml", "token = \"secret\"");
+    let served = Served::start(&dir, &["--config", "gateway.toml"]);
+    for (args, expected, said) in [
+        (&["top", "http://127.0.0.1:9"][..], 1, ["cannot be reached", "hint: `interlingua serve`"]),
+        (&["top", "ftp://127.0.0.1"], 2, ["no URL of a gateway", "hint: "]),
+        (&["top", "--token-env", "NO_SUCH_VARIABLE"], 2, ["`NO_SUCH_VARIABLE` is not set", "hint: "]),
+        (&["top", &served.address], 1, ["needs a key", "hint: name the environment variable"]),
+        (&["top", &format!("{}/health?", served.address)], 1, ["has no feed of calls", "hint: "]),
+    ] {
+        let (code, stdout, stderr) = run(&dir, args);
+        assert_eq!((code, &*stdout), (Some(expected), ""), "{args:?}: {stderr}");
+        assert!(said.iter().all(|said| stderr.contains(said)), "{args:?}: {stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn top_draws_on_a_screen_of_its_own_and_restores_the_terminal() {
+    use pty_process::Size;
+    use pty_process::blocking::{Command as PtyCommand, open};
+
+    let dir = Dir::new("top_screen");
+    let served = Served::start(&dir, &[]);
+    let (mut pty, pts) = open().expect("a terminal can be opened");
+    pty.resize(Size::new(24, 80)).expect("it has a size");
+    let stoppable = support::stoppable();
+    let command = PtyCommand::new(&stoppable[0]).args(&stoppable[1..]).args(["top", &served.address]);
+    let mut top = command.env("TERM", "xterm").spawn(pts).expect("the command starts");
+    let mut screen = String::new();
+    let mut until = |pty: &mut pty_process::blocking::Pty, text: &str| {
+        let mut piece = [0; 4096];
+        while !screen.contains(text) {
+            // After the command has ended, Linux returns an error for reads.
+            let length = pty.read(&mut piece).unwrap_or(0);
+            assert!(length > 0, "no {text:?} in {screen:?}");
+            screen.push_str(&String::from_utf8_lossy(&piece[..length]));
+        }
+        screen.clone()
+    };
+    until(&mut pty, "0 open, 0 ended");
+    assert!(served.post("/v1/chat/completions", CHAT).starts_with("HTTP/1.1 200"));
+    let drawn = until(&mut pty, "1 ended");
+    assert!(drawn.starts_with("\u{1b}[?1049h"), "{drawn:?}");
+    let drawn = until(&mut pty, "FAILURE");
+    assert!(drawn.contains("BACKEND") && drawn.contains("scripted"), "{drawn:?}");
+    pty.write_all(b"\x03").expect("a key is pressed");
+    until(&mut pty, "\u{1b}[?1049l");
+    assert_eq!(top.wait().expect("it ends").code(), Some(130));
+}
+
+/// The first request to a receiver, up to the end of its body.
+fn received(receiver: &TcpListener) -> String {
+    let (mut stream, _) = receiver.accept().expect("a connection");
+    let mut request = Vec::new();
+    let mut piece = [0; 4096];
+    while !request.ends_with(b"]}]}]}") {
+        let length = stream.read(&mut piece).expect("bytes");
+        assert!(length > 0, "the request has no end: {}", String::from_utf8_lossy(&request));
+        request.extend_from_slice(&piece[..length]);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").expect("answered");
+    String::from_utf8(request).expect("text")
+}
+
+#[test]
+fn the_spans_of_the_last_calls_are_sent_before_the_command_ends() {
+    let dir = Dir::new("telemetry");
+    let receiver = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let endpoint = format!("http://{}", receiver.local_addr().expect("an address"));
+    dir.write("gateway.toml", format!("[telemetry]\nendpoint = \"{endpoint}\""));
+    let mut served = Served::start(&dir, &["--config", "gateway.toml"]);
+    assert!(served.post("/v1/chat/completions", CHAT).starts_with("HTTP/1.1 200"));
+    served.signal("TERM");
+    let request = received(&receiver);
+    assert!(request.starts_with("POST /v1/traces ") && request.contains("\"chat any\""), "{request}");
+    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+
+    // The program waits while the test calls its gateway.
+    let wait = "echo $OPENAI_BASE_URL > new && mv new url && while [ ! -e done ]; do sleep 0.02; done";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_interlingua"))
+        .args(["with", "--mock", "--quiet", "--", "sh", "-c", wait])
+        .current_dir(dir.path())
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)
+        .spawn()
+        .expect("the command starts");
+    support::wait_until(|| dir.path().join("url").exists());
+    let url = String::from_utf8(dir.read("url")).expect("text");
+    let address = url.trim().trim_start_matches("http://").trim_end_matches("/v1");
+    assert!(post(address, "/v1/chat/completions", CHAT).starts_with("HTTP/1.1 200"));
+    dir.write("done", "");
+    let request = received(&receiver);
+    assert!(request.contains("\"chat any\""), "{request}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }

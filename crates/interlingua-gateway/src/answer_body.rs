@@ -9,16 +9,17 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use interlingua::pipe::{AnswerPipe, CallOutcome};
 use interlingua_store::Reply;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use crate::backend::BackendBody;
 use crate::finished::CallTracker;
 
 /// The silence after which a stream gets a comment, so that the client and proxies on the way keep the connection.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A comment in a stream of server-sent events. Clients skip comments.
-const COMMENT: &[u8] = b": keep-alive\n\n";
+pub(crate) const COMMENT: &[u8] = b": keep-alive\n\n";
 
 /// The body of a response.
 pub(crate) enum AnswerBody {
@@ -26,6 +27,8 @@ pub(crate) enum AnswerBody {
     Whole(Option<Bytes>),
     /// An answer that is translated as it arrives.
     Streamed(Box<StreamedAnswer>),
+    /// Events that arrive until the sender ends.
+    Events(mpsc::Receiver<Bytes>),
 }
 
 impl AnswerBody {
@@ -213,6 +216,7 @@ impl Body for AnswerBody {
         let bytes = match self.get_mut() {
             AnswerBody::Whole(bytes) => bytes.take(),
             AnswerBody::Streamed(answer) => ready!(answer.poll(context)),
+            AnswerBody::Events(events) => ready!(events.poll_recv(context)),
         };
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
@@ -226,7 +230,7 @@ impl Body for AnswerBody {
             AnswerBody::Whole(bytes) => {
                 http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            AnswerBody::Streamed(_) => http_body::SizeHint::default(),
+            AnswerBody::Streamed(_) | AnswerBody::Events(_) => http_body::SizeHint::default(),
         }
     }
 }

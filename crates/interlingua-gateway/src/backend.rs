@@ -200,6 +200,12 @@ impl ReadyBackend {
         matches!(self.kind, BackendKind::Server { .. })
     }
 
+    /// The host of the server; `None` for a backend without a server.
+    pub(crate) fn host(&self) -> Option<String> {
+        let BackendKind::Server { url, .. } = &self.kind else { return None };
+        url.parse::<Uri>().ok()?.host().map(str::to_owned)
+    }
+
     /// Whether the backend counts tokens itself.
     pub(crate) fn counts_tokens(&self) -> bool {
         self.is_server() && self.api.endpoint(Role::Count, Role::Counted).is_some()
@@ -335,7 +341,7 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The innermost cause of an error, which names the fault ("connection refused").
-fn cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
         inner = source;

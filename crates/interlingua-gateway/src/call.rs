@@ -228,6 +228,7 @@ impl ClientCall<'_> {
         tracker.call.backend.clone_from(&backend.name);
         tracker.call.backend_dialect = dialect.name;
         model.clone_into(&mut tracker.call.model_sent);
+        tracker.attempted(backend);
 
         if let Err(pause) = backend.breaker.admit(Instant::now()) {
             let message = format!("the backend `{}` is paused after failures", backend.name);

@@ -42,6 +42,17 @@ pub struct Config {
     pub clients: Vec<ClientSettings>,
     /// The store of calls; without it, no call is recorded.
     pub store: Option<StoreSettings>,
+    /// The receiver of spans; by default that of the environment variable `OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set.
+    pub telemetry: Option<TelemetrySettings>,
+}
+
+/// The receiver of spans.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct TelemetrySettings {
+    /// The URL of a receiver for OTLP over HTTP, without `/v1/traces`.
+    pub endpoint: String,
 }
 
 /// The store of calls.
@@ -220,6 +231,7 @@ impl Default for Config {
             routes: Vec::new(),
             clients: Vec::new(),
             store: None,
+            telemetry: None,
         }
     }
 }
@@ -343,6 +355,8 @@ pub enum ConfigError {
         /// The error.
         error: String,
     },
+    /// The receiver of spans is not valid.
+    Telemetry(String),
     /// The address is not loopback, and there is no token.
     NoToken(SocketAddr),
 }
@@ -386,6 +400,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "the route for `{model}` names the backend `{backend}`, which does not exist")
             }
             ConfigError::Script { backend, error } => write!(f, "backend `{backend}`: {error}"),
+            ConfigError::Telemetry(error) => write!(f, "telemetry: {error}"),
             ConfigError::NoToken(address) => {
                 write!(f, "{address} can be reached from other machines, so clients need a `token`")
             }

@@ -15,11 +15,14 @@ use interlingua_models::prices::Picodollars;
 use interlingua_store::Reply;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::backend::ReadyBackend;
 use crate::call::losses;
 use crate::clients::Reservation;
+use crate::feed::CallFeed;
 use crate::metrics::Metrics;
 use crate::recording::CallStore;
 use crate::stored_responses::StoredResponses;
+use crate::telemetry::Telemetry;
 
 /// A model call that has ended.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +50,12 @@ pub struct FinishedCall {
     pub model_asked: String,
     /// The model that the backend was asked for.
     pub model_sent: String,
+    /// The model that answered, as the backend named it.
+    pub model_answered: Option<String>,
+    /// The host of the backend, if spans are sent and the backend is a server.
+    pub server_address: Option<String>,
+    /// The trace that the call is a part of, as the client sent it, if spans are sent.
+    pub traceparent: Option<String>,
     /// The HTTP status that the client got.
     pub status: u16,
     /// The failure, if any.
@@ -110,6 +119,8 @@ pub(crate) struct CallLog {
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) store: Option<CallStore>,
     pub(crate) responses: Arc<StoredResponses>,
+    pub(crate) feed: Arc<CallFeed>,
+    pub(crate) telemetry: Option<Telemetry>,
     pub(crate) start: Instant,
 }
 
@@ -117,13 +128,19 @@ pub(crate) struct CallLog {
 const RESPONSE_STORE: usize = 256 << 20;
 
 impl CallLog {
-    pub(crate) fn new(recorder: Option<Arc<dyn Recorder>>, store: Option<CallStore>) -> Self {
+    pub(crate) fn new(
+        recorder: Option<Arc<dyn Recorder>>,
+        store: Option<CallStore>,
+        telemetry: Option<Telemetry>,
+    ) -> Self {
         Self {
             metrics: Metrics::default(),
             prices: Prices::built_in(),
             recorder,
             store,
             responses: Arc::new(StoredResponses::new(RESPONSE_STORE)),
+            feed: Arc::default(),
+            telemetry,
             start: Instant::now(),
         }
     }
@@ -201,6 +218,14 @@ impl CallTracker {
         Some(self.log.prices.cost(model, &usage)?.cost)
     }
 
+    /// The backend and the model of the next attempt are set.
+    pub(crate) fn attempted(&mut self, backend: &ReadyBackend) {
+        self.log.feed.attempted(&self.call);
+        if self.log.telemetry.is_some() {
+            self.call.server_address = backend.host();
+        }
+    }
+
     /// The bytes sent to the backend.
     pub(crate) fn sent(&mut self, sent: &Bytes) {
         if let Some(bodies) = &mut self.call.bodies {
@@ -252,12 +277,12 @@ impl CallTracker {
         self.is_finished = true;
         self.log.metrics.closed();
         self.permits.clear();
-        let CallOutcome { failure, stop, usage, report, .. } = outcome;
+        let CallOutcome { failure, stop, usage, model, report, .. } = outcome;
         let call = &mut self.call;
         call.duration = self.start.elapsed();
         call.is_cancelled = is_cancelled;
         call.losses += losses(&report);
-        (call.failure, call.stop, call.usage) = (failure, stop, usage);
+        (call.failure, call.stop, call.usage, call.model_answered) = (failure, stop, usage, model);
         let price = |usage: &Usage| Some(self.log.prices.cost(&call.model_sent, usage)?.cost);
         call.cost = call.usage.as_ref().and_then(price);
         if let Some(reservation) = self.reservation.take() {
@@ -272,6 +297,10 @@ impl CallTracker {
             kept.stored.store(&call.client, &kept.request, &kept.returned);
         }
         self.log.metrics.count(call);
+        self.log.feed.ended(call);
+        if let Some(telemetry) = &self.log.telemetry {
+            telemetry.record(call);
+        }
         // Without a recorder there are no bodies.
         call.bodies.as_ref()?;
         call.reports.push(report);

@@ -17,6 +17,8 @@ mod call;
 mod cassette;
 mod clients;
 mod config;
+mod feed;
+mod feed_reader;
 mod finished;
 mod handler;
 mod key_pool;
@@ -29,6 +31,7 @@ mod script;
 mod server;
 mod service;
 mod stored_responses;
+mod telemetry;
 mod token_count;
 mod websocket;
 
@@ -36,8 +39,9 @@ pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
-    StoreSettings, SystemLookup,
+    StoreSettings, SystemLookup, TelemetrySettings,
 };
+pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use handler::{Handler, HandlerAnswer, HandlerCall};
 pub use script::{Script, ScriptError};

@@ -142,6 +142,12 @@ impl Metrics {
     }
 }
 
+/// Adds a counter without labels.
+pub(crate) fn counter(text: &mut String, name: &str, help: &str, value: u64) {
+    head(text, name, help, "counter");
+    let _ = writeln!(text, "interlingua_{name} {value}");
+}
+
 fn head(text: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(text, "# HELP interlingua_{name} {help}\n# TYPE interlingua_{name} {kind}");
 }

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use crate::config::{Config, ConfigError, Lookup};
 use crate::recording::CallStore;
 use crate::service::{Gateway, GatewayState, Handlers, ServerParts};
+use crate::telemetry::{Receiver, Telemetry};
 
 /// The time in which a client must send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -88,6 +89,7 @@ impl From<ConfigError> for StartError {
 impl Server {
     /// Checks a configuration: each backend can be built, each route has a backend.
     pub fn check(config: &Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
+        Receiver::new(config.telemetry.as_ref(), lookup)?;
         GatewayState::new(config.clone(), lookup, &Handlers::new(), None).map(|_| ())
     }
 
@@ -97,6 +99,7 @@ impl Server {
         let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = config.threads.unwrap_or_else(processors);
         let settings = config.store.clone();
+        let receiver = Receiver::new(config.telemetry.as_ref(), lookup)?;
         let state = GatewayState::new(config, lookup, &parts.handlers, None)?;
         let say = parts.troubles.clone();
         let report = move |trouble: &StoreTrouble<'_>| {
@@ -109,7 +112,9 @@ impl Server {
         let failed = |error| StartError::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, gateway: Arc::new(Gateway::new(state, parts, store)), threads })
+        let telemetry = receiver.map(|receiver| Telemetry::start(receiver, parts.troubles.clone()));
+        let gateway = Arc::new(Gateway::new(state, parts, store, telemetry));
+        Ok(Self { listener, address, gateway, threads })
     }
 
     /// A handle that replaces the configuration of the running server.
@@ -153,6 +158,9 @@ impl Server {
         let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
         if let Some(store) = &gateway.log.store {
             store.close();
+        }
+        if let Some(telemetry) = &gateway.log.telemetry {
+            telemetry.close().await;
         }
     }
 }

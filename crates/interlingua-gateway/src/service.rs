@@ -25,7 +25,8 @@ use crate::handler::Handler;
 use crate::model_list;
 use crate::recording::CallStore;
 use crate::routes::{self, ReadyRoute};
-use crate::{stored_responses, websocket};
+use crate::telemetry::Telemetry;
+use crate::{feed, metrics, stored_responses, websocket};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
@@ -43,7 +44,7 @@ pub(crate) struct Gateway {
 pub(crate) type Handlers = BTreeMap<String, Arc<dyn Handler>>;
 
 /// Takes messages for the operator.
-type TroubleReport = Arc<dyn Fn(&str) + Send + Sync>;
+pub(crate) type TroubleReport = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The parts of a server that a configuration cannot hold.
 #[derive(Clone, Default)]
@@ -67,7 +68,7 @@ impl ServerParts {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Passes messages for the operator on: troubles of the store.
+    /// Passes messages for the operator on: troubles of the store and of the receiver of spans.
     #[must_use]
     pub fn with_troubles(self, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { troubles: Some(Arc::new(say)), ..self }
@@ -90,6 +91,8 @@ pub(crate) struct ModelRequest {
     /// The model of the path.
     pub(crate) model: Option<String>,
     pub(crate) body: Bytes,
+    /// The trace of the client, if spans are sent.
+    pub(crate) traceparent: Option<String>,
 }
 
 /// The parts of a gateway that a new configuration replaces. Open calls keep the state that they began with.
@@ -196,10 +199,11 @@ impl Gateway {
         state: GatewayState,
         ServerParts { recorder, handlers, .. }: ServerParts,
         store: Option<CallStore>,
+        telemetry: Option<Telemetry>,
     ) -> Self {
         Self {
             state: Arc::new(RwLock::new(Arc::new(state))),
-            log: Arc::new(CallLog::new(recorder, store)),
+            log: Arc::new(CallLog::new(recorder, store, telemetry)),
             http: http_client(),
             closing: Arc::new(watch::Sender::new(false)),
             connections: Arc::default(),
@@ -269,6 +273,9 @@ impl Gateway {
         if request.method() == Method::GET && path == "/metrics" {
             return self.metrics(&state, request.headers());
         }
+        if request.method() == Method::GET && path == feed::PATH {
+            return self.feed(&state, request.headers());
+        }
         if websocket::PATHS.contains(&&*path) && websocket::is_upgrade(request.headers()) {
             return self.connect(&state, request);
         }
@@ -298,10 +305,31 @@ impl Gateway {
             return no_key();
         }
         let circuits = state.backends.iter().map(|backend| (&*backend.name, backend.breaker.is_open()));
-        let text = self.log.metrics.text(self.log.start.elapsed(), circuits);
+        let mut text = self.log.metrics.text(self.log.start.elapsed(), circuits);
+        if let Some(telemetry) = &self.log.telemetry {
+            metrics::counter(
+                &mut text,
+                "spans_dropped_total",
+                "Spans that the receiver did not get.",
+                telemetry.dropped(),
+            );
+        }
         let mut response = json_response(200, text, None);
         let text_type = http::HeaderValue::from_static("text/plain; version=0.0.4");
         response.headers_mut().insert(header::CONTENT_TYPE, text_type);
+        response
+    }
+
+    /// Events about calls, for anyone who may call.
+    fn feed(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
+        if state.authorize_bearer(headers).is_none() {
+            return no_key();
+        }
+        let events = Arc::clone(&self.log.feed).subscribe(self.closing.subscribe());
+        let mut response = Response::new(AnswerBody::Events(events));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-cache"));
         response
     }
 
@@ -374,9 +402,19 @@ impl Gateway {
             return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
         }
         let headers = own_headers(request.headers());
+        let trace = request.headers().get("traceparent").filter(|_| self.log.telemetry.is_some());
+        let traceparent = trace.and_then(|trace| trace.to_str().ok()).map(str::to_owned);
         let body = state.body(request).await?;
-        let request = ModelRequest { dialect, endpoint, headers, query, model, body };
+        let request = ModelRequest { dialect, endpoint, headers, query, model, body, traceparent };
         self.respond(state, client, request).await
+    }
+
+    /// The request with the items of the response that it continues; `None` if it continues none.
+    fn with_history(&self, body: &Bytes, client: &Client) -> Result<Option<Bytes>, FailedCall> {
+        let Some(id) = stored_responses::continued(body) else { return Ok(None) };
+        let before = self.log.responses.get(&id, &client.name);
+        let before = before.ok_or_else(|| stored_responses::not_found(&id))?;
+        stored_responses::with_history(body, &before).map(|whole| Some(Bytes::from(whole)))
     }
 
     /// Answers a request with a body.
@@ -384,13 +422,14 @@ impl Gateway {
         &self,
         state: &GatewayState,
         client: &Client,
-        ModelRequest { dialect, endpoint, headers, query, model, mut body }: ModelRequest,
+        ModelRequest { dialect, endpoint, headers, query, model, mut body, traceparent }: ModelRequest,
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let missing = || FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
         let model = model.or_else(|| model_of(&body)).ok_or_else(missing)?;
         let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
         tracker.call.client.clone_from(&client.name);
         tracker.call.model_asked.clone_from(&model);
+        tracker.call.traceparent = traceparent;
         endpoint.path.clone_into(&mut tracker.call.path);
         let route = match state.admit(client, &model, &mut tracker) {
             Ok(route) => route,
@@ -400,10 +439,12 @@ impl Gateway {
             }
         };
         if dialect.name == "openai-responses" && !state.stores_responses(route, dialect) {
-            if let Some(id) = stored_responses::continued(&body) {
-                let before = self.log.responses.get(&id, &client.name);
-                let before = before.ok_or_else(|| stored_responses::not_found(&id))?;
-                body = Bytes::from(stored_responses::with_history(&body, &before)?);
+            match self.with_history(&body, client) {
+                Ok(whole) => body = whole.unwrap_or(body),
+                Err(failure) => {
+                    tracker.refuse(failure.class, &failure.message, failure.retry_after);
+                    return Err(failure);
+                }
             }
             if stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());

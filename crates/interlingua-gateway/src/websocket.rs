@@ -144,8 +144,9 @@ impl Connection {
         };
         let Some((dialect, _, endpoint)) = endpoint() else { return Err(Left) };
         let (headers, body_sent) = (self.headers.clone(), body.clone());
+        let (query, traceparent) = (String::new(), None);
         let request =
-            ModelRequest { dialect, endpoint, headers, query: String::new(), model: None, body: body_sent };
+            ModelRequest { dialect, endpoint, headers, query, model: None, body: body_sent, traceparent };
         // A client that leaves before the first event ends the call, too.
         let answered = tokio::select! {
             answered = self.gateway.respond(&state, client, request) => answered,

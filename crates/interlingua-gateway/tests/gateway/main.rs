@@ -5,8 +5,10 @@
 #![allow(missing_docs, reason = "not published")]
 
 mod clients;
+mod feed;
 mod passing;
 mod recorded;
 mod reliability;
 mod responses;
 mod support;
+mod telemetry;

@@ -144,6 +144,8 @@ pub struct CallOutcome {
     pub stop: Option<StopClass>,
     /// The usage, as far as the backend reported it.
     pub usage: Option<Usage>,
+    /// The model that answered, as the backend named it.
+    pub model: Option<String>,
     /// Whether the answer had content: text, reasoning or a call.
     pub has_content: bool,
     /// The report of the answer.
@@ -745,7 +747,10 @@ impl ResponseRewriter {
     }
 
     fn count(&self, turn: &Turn<'_>) {
-        let CallOutcome { stop, usage, .. } = &mut *self.outcome.look();
+        let CallOutcome { stop, usage, model, .. } = &mut *self.outcome.look();
+        if let Some(name) = turn.model.as_ref().filter(|_| model.is_none()) {
+            *model = Some(name.decode().into_owned());
+        }
         *stop = turn.stop.as_ref().map(|stop| stop.class).or(*stop);
         if let Some(counts) = &turn.usage {
             usage.get_or_insert_default().overwrite(counts);
