@@ -91,6 +91,15 @@ fn suites(traffic: &[PathBuf]) -> Vec<Suite> {
             commands: vec![build(), command("python3", ["tests/gateway/agents.py", "--self-check"])],
         },
         Suite {
+            name: "soak",
+            about: "ten minutes of load on the gateway with upstream faults and a kill",
+            commands: vec![
+                build(),
+                command("python3", ["tests/gateway/soak.py", "--self-check"]),
+                command("python3", ["tests/gateway/soak.py"]),
+            ],
+        },
+        Suite {
             name: "mutants",
             about: "a seventh of the mistakes of meaning, another one each day",
             commands: vec![xtask(&["mutants", "--every", &shards, "--from", &shard])],
