@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::answer::AnswerWriter;
+use super::copied::CopiedAnswer;
 use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
@@ -148,6 +148,8 @@ pub struct CallOutcome {
     pub model: Option<String>,
     /// Whether the answer had content: text, reasoning or a call.
     pub has_content: bool,
+    /// Whether the answer had any event of its dialect.
+    pub has_events: bool,
     /// The report of the answer.
     pub report: Report,
 }
@@ -228,7 +230,9 @@ impl Exchange {
     ) -> Result<CallOutcome, Error> {
         let mut written = Vec::new();
         let outcome = self.answer_of(Role::Response, response)?.finish_with(body, &mut written);
-        if outcome.failure.is_some() {
+        // Between equal dialects the body is copied, and a page of HTML is no error of a dialect.
+        let is_json = matches!(written.trim_ascii_start().first(), Some(b'{' | b'['));
+        if outcome.failure.is_some() && is_json {
             out.write(&written);
             return Ok(outcome);
         }
@@ -271,7 +275,9 @@ impl Exchange {
                 .then(HashSet::default),
             tape: TapeBuf::default(),
             response,
+            is_stream: role == Role::Stream,
             has_content: false,
+            has_events: false,
         };
         let from = (self.backend, role);
         let mut pipe = if copies {
@@ -280,7 +286,7 @@ impl Exchange {
             Pipe::with_writer_and_support(from, (Box::new(teacher), *support), &options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        let copy = copies.then_some(CopiedAnswer { client: (self.client, role), is_between_events: true });
+        let copy = copies.then(|| CopiedAnswer::new((self.client, role)));
         Ok(AnswerPipe { pipe, outcome, copy })
     }
 
@@ -324,45 +330,12 @@ pub struct AnswerPipe {
     copy: Option<CopiedAnswer>,
 }
 
-/// An answer whose bytes are copied.
-#[derive(Debug)]
-struct CopiedAnswer {
-    client: (&'static Dialect, Role),
-    /// Whether the bytes so far end between two events of a stream.
-    is_between_events: bool,
-}
-
-impl CopiedAnswer {
-    fn copy(&mut self, bytes: &[u8], out: &mut dyn Output) {
-        if !bytes.is_empty() {
-            self.is_between_events = bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n");
-        }
-        out.write(bytes);
-    }
-
-    /// Ends a stream whose final event is missing with an error of the dialect: an end without one may look like success.
-    fn end(&self, failure: Option<&CallFailure>, out: &mut dyn Output) {
-        let Some(failure) = failure.filter(|failure| failure.class == FailureClass::Incomplete) else {
-            return;
-        };
-        if self.client.1 != Role::Stream {
-            return;
-        }
-        let Ok(mut answer) = AnswerWriter::new(self.client, &Options::default()) else { return };
-        if !self.is_between_events {
-            out.write(b"\n\n");
-        }
-        answer.fail(failure.class, &failure.message, failure.retry_after, out);
-        answer.finish(out);
-    }
-}
-
 impl AnswerPipe {
     /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         if let Some(copy) = &mut self.copy {
-            copy.copy(bytes, out);
-            return self.pipe.push(bytes, &mut Vec::new());
+            self.pipe.push(bytes, &mut Vec::new());
+            return copy.copy(bytes, &self.outcome.look(), out);
         }
         self.pipe.push(bytes, out);
     }
@@ -376,6 +349,12 @@ impl AnswerPipe {
     pub fn has_begun(&self) -> bool {
         let outcome = self.outcome.look();
         outcome.has_content || outcome.failure.is_some()
+    }
+
+    /// Whether the stop reason or a failure has arrived: only counts and the last events can follow.
+    pub fn has_ended(&self) -> bool {
+        let outcome = self.outcome.look();
+        outcome.stop.is_some() || outcome.failure.is_some()
     }
 
     /// Ends the answer.
@@ -392,9 +371,10 @@ impl AnswerPipe {
     pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
         let Self { pipe, outcome, copy } = self;
         let (report, buffers) = if let Some(mut copy) = copy {
-            copy.copy(last, out);
             let (report, buffers) = pipe.finish_and_reuse(last, &mut Vec::new());
-            copy.end(outcome.look().failure.as_ref(), out);
+            let outcome = outcome.look();
+            copy.copy(last, &outcome, out);
+            copy.end(outcome.failure.as_ref(), out);
             (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(last, out)
@@ -559,7 +539,9 @@ struct ResponseRewriter {
     summed_up: Option<HashSet<ItemId, BuildHasherDefault<Identity>>>,
     tape: TapeBuf,
     response: FailedResponse,
+    is_stream: bool,
     has_content: bool,
+    has_events: bool,
 }
 
 /// Whether an event has content for the client.
@@ -570,6 +552,21 @@ fn is_content(event: &Event<'_>) -> bool {
         _ => false,
     }
 }
+
+/// Whether an event is a part of an answer.
+fn is_of_answer(event: &Event<'_>) -> bool {
+    is_content(event) || matches!(event, Event::TurnStarted(_) | Event::TurnEnded(_) | Event::Error(_))
+}
+
+/// The failure of a stream without any event of its dialect. The writers add their own error to the output.
+const NO_EVENTS: Failure<'static> = Failure {
+    class: FailureClass::Incomplete,
+    status: None,
+    code: None,
+    message: Str::escaped("the stream could not be read"),
+    request_id: None,
+    retry_after: None,
+};
 
 /// Arguments of an open call.
 #[derive(Default)]
@@ -590,6 +587,10 @@ impl Writer for ResponseRewriter {
         if !self.has_content && is_content(event) {
             self.has_content = true;
             self.outcome.look().has_content = true;
+        }
+        if !self.has_events && is_of_answer(event) {
+            self.has_events = true;
+            self.outcome.look().has_events = true;
         }
         match event {
             Event::ItemStarted(head) => self.started(head, event, out),
@@ -633,8 +634,13 @@ impl Writer for ResponseRewriter {
                 self.inner.event(event, out);
             }
             Event::Error(failure) => {
-                let failure = self.response.complete(failure);
-                self.outcome.look().failure = Some(CallFailure::new(&failure));
+                let mut failure = self.response.complete(failure);
+                let known = CallFailure::new(&failure);
+                if !self.is_stream {
+                    // The body of a Gemini error repeats the status of its response.
+                    failure.status = Some(known.status);
+                }
+                self.outcome.look().failure = Some(known);
                 self.inner.event(&Event::Error(failure), out);
             }
             Event::ItemDelta(_)
@@ -658,6 +664,9 @@ impl Writer for ResponseRewriter {
     }
 
     fn finish(&mut self, out: &mut WriterOutput<'_>) {
+        if self.is_stream && !self.has_events {
+            self.outcome.look().failure = Some(CallFailure::new(&NO_EVENTS));
+        }
         self.inner.finish(out);
     }
 }

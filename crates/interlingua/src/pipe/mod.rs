@@ -9,6 +9,7 @@
 //! dialect and role on both sides, no reader and writer are built: the bytes pass unchanged.
 
 mod answer;
+mod copied;
 mod events;
 mod exchange;
 pub mod lifecycle;

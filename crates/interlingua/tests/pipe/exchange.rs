@@ -251,6 +251,13 @@ fn an_error_that_no_dialect_knows_is_one_of_the_clients_with_its_message() {
         let out: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!((&out["type"], &out["error"]["message"]), (&json!("error"), &json!(message)));
     }
+    // A backend of the client's dialect can be behind a proxy with errors of its own.
+    for dialect in ["anthropic", "openai-chat", "openai-responses", "gemini"] {
+        let (response, mut out) = (FailedResponse { status: 502, retry_after: None }, Vec::new());
+        exchange(dialect, dialect).failed(response, b"<h1>Bad Gateway</h1>", &mut out).unwrap();
+        let out: Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(out["error"]["message"], json!("<h1>Bad Gateway</h1>"), "{dialect}");
+    }
     // An error body that the dialect can parse keeps its message, and the HTTP status supplies the missing class.
     let mut out = Vec::new();
     let body = json!({"error": {"message": "no", "type": "new_sort_of_error"}}).to_string();
@@ -281,6 +288,36 @@ fn p05_between_two_of_one_dialect_every_byte_stays_and_the_outcome_is_known() {
     let mut out = Vec::new();
     Exchange::new(dialect, dialect, &options).request(request.as_bytes(), &mut out).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["model"], "claude-opus-4-5");
+}
+
+#[test]
+fn a_copied_stream_has_whole_events_at_any_cut_and_no_byte_before_the_first_known_event() {
+    let stream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hi\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    for cut in 0..stream.len() {
+        // The bytes of a complete stream stay, however they arrive.
+        let mut pipe = exchange("anthropic", "anthropic").answer(Role::Stream).unwrap();
+        let mut out = Vec::new();
+        pipe.push(&stream.as_bytes()[..cut], &mut out);
+        assert!(out.is_empty() || out.ends_with(b"\n\n"), "cut at {cut}");
+        let outcome = pipe.finish_with(&stream.as_bytes()[cut..], &mut out);
+        assert_eq!((out.as_slice(), outcome.failure), (stream.as_bytes(), None), "cut at {cut}");
+        // With a stop reason the message is complete even without `message_stop`, and the bytes stay.
+        let (out, outcome) = answer(&mut exchange("anthropic", "anthropic"), Role::Stream, &stream[..cut]);
+        if outcome.failure.is_none() {
+            assert_eq!(out, stream[..cut], "cut at {cut}");
+            continue;
+        }
+        // Without its end, each event of the stream is whole, and the last is an error.
+        for event in out.split_terminator("\n\n") {
+            let data = event.split_once("\ndata: ").expect("an event").1;
+            serde_json::from_str::<Value>(data)
+                .unwrap_or_else(|error| panic!("cut at {cut}: {error}: {out}"));
+        }
+        assert!(out.contains("event: error\n"), "cut at {cut}: {out}");
+    }
+    let page = "<p>no\n\ndata: <p>\n\n";
+    let (out, outcome) = answer(&mut exchange("anthropic", "anthropic"), Role::Stream, page);
+    assert!(outcome.failure.is_some() && out.starts_with("event: error\n"), "{out}");
 }
 
 #[test]
