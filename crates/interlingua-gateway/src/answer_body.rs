@@ -18,6 +18,10 @@ use crate::finished::CallTracker;
 /// The silence after which a stream gets a comment, so that the client and proxies on the way keep the connection.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// The longest time that the last events wait for the end of the backend's body. A backend that keeps the body open after
+/// its last event must not delay the client.
+const TAIL_WAIT: Duration = Duration::from_secs(1);
+
 /// A comment in a stream of server-sent events. Clients skip comments.
 pub(crate) const COMMENT: &[u8] = b": keep-alive\n\n";
 
@@ -52,6 +56,9 @@ pub(crate) struct StreamedAnswer {
     /// Whether the output so far ends between two events.
     between_events: bool,
     flush: FirstFlush,
+    /// The events from the stop reason on, while the store is durable: a client is done after the last event, so the event
+    /// waits until the call is stored. `None` without such a store, and after [`TAIL_WAIT`].
+    tail: Option<Vec<u8>>,
     /// The last output, which waits until the call is stored.
     storing: Option<(Reply<()>, Option<Bytes>)>,
 }
@@ -84,12 +91,16 @@ impl StreamedAnswer {
             idle_timeout,
             between_events: true,
             flush: FirstFlush::NoOutputYet,
+            tail: tracker.waits_for_store().then(Vec::new),
             storing: None,
         };
         answer.held = answer.formed(out, pipe.is_err());
         tracker.returned(answer.held.as_deref().unwrap_or_default());
         match pipe {
-            Ok(pipe) => answer.open = Some((pipe, tracker)),
+            Ok(pipe) => {
+                answer.open = Some((pipe, tracker));
+                answer.held = answer.held.take().and_then(|held| answer.without_tail(held));
+            }
             Err(outcome) => {
                 let held = answer.held.take();
                 answer.storing = tracker.finish(outcome).map(|reply| (reply, held.clone()));
@@ -132,7 +143,9 @@ impl StreamedAnswer {
                     self.last_data = Instant::now();
                     if let Some(bytes) = self.formed(out, false) {
                         self.returned(&bytes);
-                        return Poll::Ready(Some(bytes));
+                        if let Some(bytes) = self.without_tail(bytes) {
+                            return Poll::Ready(Some(bytes));
+                        }
                     }
                 }
                 // A connection that breaks is an answer without its end: the pipe writes an error of the dialect.
@@ -143,12 +156,24 @@ impl StreamedAnswer {
                         return self.poll_end(context);
                     }
                     self.timer.as_mut().reset(Instant::now() + KEEP_ALIVE.min(self.idle_timeout));
+                    if let Some(tail) = self.tail.take_if(|tail| !tail.is_empty()) {
+                        return Poll::Ready(Some(tail.into()));
+                    }
                     if self.array.is_none() && self.between_events {
                         return Poll::Ready(Some(Bytes::from_static(COMMENT)));
                     }
                 }
             }
         }
+    }
+
+    /// The output that need not wait for the store.
+    fn without_tail(&mut self, bytes: Bytes) -> Option<Bytes> {
+        let has_ended = self.open.as_ref().is_some_and(|(pipe, _)| pipe.has_ended());
+        let Some(tail) = self.tail.as_mut().filter(|_| has_ended) else { return Some(bytes) };
+        tail.extend_from_slice(&bytes);
+        self.timer.as_mut().reset(Instant::now() + TAIL_WAIT.min(self.idle_timeout));
+        None
     }
 
     fn returned(&mut self, bytes: &[u8]) {
@@ -164,6 +189,13 @@ impl StreamedAnswer {
         let outcome = pipe.finish(&mut out);
         let last = self.formed(out, true);
         tracker.returned(last.as_deref().unwrap_or_default());
+        let last = match self.tail.take() {
+            Some(mut tail) if !tail.is_empty() => {
+                tail.extend_from_slice(&last.unwrap_or_default());
+                Some(tail.into())
+            }
+            _ => last,
+        };
         match tracker.finish(outcome) {
             Some(reply) => {
                 self.storing = Some((reply, last));

@@ -251,6 +251,11 @@ impl CallTracker {
         }
     }
 
+    /// Whether the end of the answer waits until the call is stored.
+    pub(crate) fn waits_for_store(&self) -> bool {
+        self.log.store.as_ref().is_some_and(CallStore::is_durable)
+    }
+
     /// The call has ended. The end of the answer waits for the reply of a durable store.
     pub(crate) fn finish(mut self, outcome: CallOutcome) -> Option<Reply<()>> {
         self.end(outcome, false)

@@ -30,6 +30,11 @@ impl CallStore {
         Ok(Self { recorder: ExchangeRecorder::open(recorder, report)?, is_durable: settings.durable })
     }
 
+    /// Whether an answer ends only after its call is stored.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.is_durable
+    }
+
     /// Records a call. The reply arrives when the call is stored; `None` if nobody has to wait for that.
     pub(crate) fn record(&self, call: FinishedCall) -> Option<Reply<()>> {
         self.recorder.record(stored(call));

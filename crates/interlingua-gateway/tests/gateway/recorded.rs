@@ -1,10 +1,12 @@
 //! Recorded calls: receipts, and a process that is killed.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
 use interlingua_store::{ListFilter, StorePlace};
 
-use crate::support::{DIALECTS, TestGateway, request};
+use crate::support::{Act, DIALECTS, TestGateway, Upstream, request};
 
 const SCRIPT: &str = "[[turn]]\ntext = \"answered\"";
 
@@ -66,4 +68,46 @@ fn every_call_has_a_receipt_before_its_answer_ends() {
     stored.sort();
     ids.sort();
     assert_eq!(stored, ids);
+}
+
+#[test]
+fn the_last_event_of_a_stream_waits_for_its_receipt() {
+    let chunk = |delta: &str, finish: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let text = chunk("{\"role\":\"assistant\",\"content\":\"said\"}", "null");
+    let end = chunk("{}", "\"stop\"") + "data: [DONE]\n\n";
+    for (client, last_event) in [("openai-chat", "data: [DONE]\n\n"), ("anthropic", "event: message_stop\n")]
+    {
+        // The backend keeps its body open after the last event, until the gateway gives up.
+        let upstream = Upstream::start([Act::Stall(format!("{text}{end}"))]);
+        let path = place(&format!("last-event-{client}"));
+        let gateway = TestGateway::with(
+            &format!(
+                "idle-timeout = 1\n[store]\nplace = '{}'\n[backend.b]\ndialect = \"openai-chat\"\nurl = \"{}\"\nretries = 0\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n",
+                path.display(),
+                upstream.url
+            ),
+            SCRIPT,
+        );
+        let (post, body) = request(client, "m", true, 0);
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(gateway.address).unwrap();
+        let (host, length) = (gateway.address, body.len());
+        write!(stream, "POST {post} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut received = String::new();
+        while !received.contains(last_event) {
+            let mut buffer = [0; 4096];
+            let length = stream.read(&mut buffer).unwrap();
+            assert!(length > 0, "{client}: {received}");
+            received.push_str(std::str::from_utf8(&buffer[..length]).unwrap());
+        }
+        let place: StorePlace = path.to_str().unwrap().parse().unwrap();
+        let rows = interlingua_store::open(&place).unwrap().list(&ListFilter::default()).unwrap();
+        assert_eq!(rows.len(), 1, "{client}");
+        assert!(rows[0].failure.is_none(), "{client}: {:?}", rows[0].failure);
+    }
 }
