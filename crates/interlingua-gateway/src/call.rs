@@ -567,7 +567,9 @@ fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, Faile
         Some(failure) => (failure.status, failure.retry_after),
         None => (200, None),
     };
-    if out.is_empty() || (outcome.failure.is_none() && outcome.report.read == 0) {
+    // Between equal dialects a page of HTML would be copied.
+    let is_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
+    if out.is_empty() || !is_json || (outcome.failure.is_none() && outcome.report.read == 0) {
         return failed_answer(exchange, FailedResponse::new(502, None), bytes);
     }
     Ok(Answered::Whole(Box::new(WholeAnswer { status, body: out, retry_after, outcome })))

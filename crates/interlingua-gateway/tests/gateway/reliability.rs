@@ -301,3 +301,39 @@ fn a_route_can_refuse_losses() {
     assert!(answer.body.contains("`/top_k` would be lost"), "{}", answer.body);
     assert_eq!(upstream.count(), 1);
 }
+
+#[test]
+fn a_cut_inside_an_event_leaves_whole_events_for_a_client_of_the_same_dialect() {
+    let cut = &CONTENT[..CONTENT.len() / 2];
+    for begin in [format!("{BEGUN}{CONTENT}{cut}"), cut.to_owned()] {
+        let upstream = Upstream::start([Act::Break(begin)]);
+        let gateway = gateway(&upstream, "retries = 0", "");
+        let answer = ask(&gateway, "openai-chat", true);
+        let events: Vec<&str> = answer.body.split_terminator("\n\n").collect();
+        let data = events.iter().map(|event| event.strip_prefix("data: ").expect("an event"));
+        let values: Vec<serde_json::Value> =
+            data.map(|data| serde_json::from_str(data).expect("JSON")).collect();
+        assert!(values.last().expect("events")["error"]["message"].is_string(), "{}", answer.body);
+        assert!(gateway.calls.wait_for(1)[0].failure.is_some());
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_is_an_error_and_counts_as_a_failure() {
+    const PAGE: &str = "<!doctype html><p>Please sign in.";
+    for client in DIALECTS {
+        for (stream, headers) in
+            [(false, "content-type: text/html\r\n"), (true, "content-type: text/html\r\n"), (true, EVENTS)]
+        {
+            let upstream =
+                Upstream::start([Act::Answer(200, headers, format!("{PAGE}\n\ndata: {PAGE}\n\n"))]);
+            let gateway = gateway(&upstream, "retries = 0", "");
+            let answer = ask(&gateway, client, stream);
+            let is_error = answer.status >= 400 || answer.body.contains("\"error\"");
+            assert!(is_error, "{client} {headers}: {} {}", answer.status, answer.body);
+            assert!(!answer.body.starts_with('<'), "{client} {headers}: {}", answer.body);
+            let failure = gateway.calls.wait_for(1)[0].failure.clone();
+            assert!(failure.is_some(), "{client} {headers}");
+        }
+    }
+}
