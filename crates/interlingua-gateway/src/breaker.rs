@@ -20,8 +20,17 @@ pub(crate) struct Breaker(Mutex<Circuit>);
 struct Circuit {
     /// Failures since the last success.
     failures: u32,
-    /// The end of the pause and its length, while the circuit is open.
-    open: Option<(Instant, Duration)>,
+    /// The pause, while the circuit is open.
+    open: Option<Pause>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    until: Instant,
+    length: Duration,
+    /// Whether a trial is under way. Other failures are those of calls from before the pause, which must not extend it: a
+    /// short fault would otherwise end in the longest pause if many calls were open.
+    has_trial: bool,
 }
 
 impl Breaker {
@@ -29,11 +38,11 @@ impl Breaker {
     /// another one each pause until a trial succeeds.
     pub(crate) fn admit(&self, now: Instant) -> Result<(), Duration> {
         let mut circuit = self.circuit();
-        let Some((until, pause)) = circuit.open else { return Ok(()) };
-        if now < until {
-            return Err(until - now);
+        let Some(pause) = &mut circuit.open else { return Ok(()) };
+        if now < pause.until {
+            return Err(pause.until - now);
         }
-        circuit.open = Some((now + pause, pause));
+        *pause = Pause { until: now + pause.length, has_trial: true, ..*pause };
         Ok(())
     }
 
@@ -50,11 +59,14 @@ impl Breaker {
         let mut circuit = self.circuit();
         circuit.failures = circuit.failures.saturating_add(1);
         circuit.open = match circuit.open {
-            Some((_, pause)) => {
-                let longer = (pause * 2).min(LONGEST_PAUSE);
-                Some((now + longer, longer))
+            Some(pause) if pause.has_trial => {
+                let length = (pause.length * 2).min(LONGEST_PAUSE);
+                Some(Pause { until: now + length, length, has_trial: false })
             }
-            None if circuit.failures >= FAILURES => Some((now + FIRST_PAUSE, FIRST_PAUSE)),
+            Some(pause) => Some(pause),
+            None if circuit.failures >= FAILURES => {
+                Some(Pause { until: now + FIRST_PAUSE, length: FIRST_PAUSE, has_trial: false })
+            }
             None => None,
         };
     }
@@ -103,6 +115,13 @@ mod tests {
             breaker.failed(now);
         }
         assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[test]
+    fn failures_of_calls_from_before_the_pause_do_not_extend_it() {
+        let (breaker, now) = (Breaker::default(), Instant::now());
+        (0..FAILURES + 20).for_each(|_| breaker.failed(now));
+        assert_eq!(breaker.admit(now), Err(FIRST_PAUSE));
     }
 
     #[test]
