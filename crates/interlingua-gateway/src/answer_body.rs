@@ -25,6 +25,9 @@ const TAIL_WAIT: Duration = Duration::from_secs(1);
 /// A comment in a stream of server-sent events. Clients skip comments.
 pub(crate) const COMMENT: &[u8] = b": keep-alive\n\n";
 
+/// The size in bytes from which a piece of a stream takes no further frames of the backend.
+const MOST_JOINED: usize = 16 << 10;
+
 /// The body of a response.
 pub(crate) enum AnswerBody {
     /// Bytes that are there.
@@ -132,28 +135,30 @@ impl StreamedAnswer {
         if self.storing.is_some() {
             return self.poll_stored(context);
         }
+        // Frames that are there already become one piece. The first piece must not wait for further frames.
+        let most = if self.flush == FirstFlush::NoOutputYet { 1 } else { MOST_JOINED };
+        let (mut out, mut has_read) = (Vec::new(), false);
         loop {
             let Some((pipe, tracker)) = &mut self.open else { return Poll::Ready(None) };
             match Pin::new(&mut self.backend).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     tracker.received(&data);
-                    let mut out = Vec::new();
                     pipe.push(&data, &mut out);
-                    self.last_data = Instant::now();
-                    if let Some(bytes) = self.formed(out, false) {
-                        self.returned(&bytes);
-                        if let Some(bytes) = self.without_tail(bytes) {
-                            return Poll::Ready(Some(bytes));
-                        }
+                    has_read = true;
+                    if out.len() < most {
+                        continue;
                     }
                 }
                 // A connection that breaks is an answer without its end: the pipe writes an error of the dialect.
-                Poll::Ready(Some(Err(_)) | None) => return self.poll_end(context),
-                Poll::Pending => {
+                Poll::Ready(Some(Err(_)) | None) => return self.poll_end(out, context),
+                Poll::Pending if out.is_empty() => {
+                    if std::mem::take(&mut has_read) {
+                        self.last_data = Instant::now();
+                    }
                     ready!(self.timer.as_mut().poll(context));
                     if self.last_data.elapsed() >= self.idle_timeout {
-                        return self.poll_end(context);
+                        return self.poll_end(out, context);
                     }
                     self.timer.as_mut().reset(Instant::now() + KEEP_ALIVE.min(self.idle_timeout));
                     if let Some(tail) = self.tail.take_if(|tail| !tail.is_empty()) {
@@ -162,6 +167,15 @@ impl StreamedAnswer {
                     if self.array.is_none() && self.between_events {
                         return Poll::Ready(Some(Bytes::from_static(COMMENT)));
                     }
+                    continue;
+                }
+                Poll::Pending => {}
+            }
+            self.last_data = Instant::now();
+            if let Some(bytes) = self.formed(std::mem::take(&mut out), false) {
+                self.returned(&bytes);
+                if let Some(bytes) = self.without_tail(bytes) {
+                    return Poll::Ready(Some(bytes));
                 }
             }
         }
@@ -182,10 +196,9 @@ impl StreamedAnswer {
         }
     }
 
-    /// The end of the answer.
-    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    /// The end of the answer, after output that the client has not yet got.
+    fn poll_end(&mut self, mut out: Vec<u8>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some((pipe, mut tracker)) = self.open.take() else { return Poll::Ready(None) };
-        let mut out = Vec::new();
         let outcome = pipe.finish(&mut out);
         let last = self.formed(out, true);
         tracker.returned(last.as_deref().unwrap_or_default());

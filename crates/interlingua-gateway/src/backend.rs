@@ -9,11 +9,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use http_body::{Body, Frame};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::wire::backends::{Backend, SharedBackend};
 use interlingua::wire::endpoints::{Api, Endpoint};
@@ -23,30 +18,10 @@ use tokio::time::Sleep;
 use crate::breaker::Breaker;
 use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
 use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
+use crate::connections::{Connections, Origin, ServerBody};
 use crate::handler::{self, Handler};
 use crate::key_pool::{KeyPool, PickedKey};
 use crate::script::Script;
-
-/// The connections to servers.
-pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
-
-/// A client that keeps connections open between requests.
-pub(crate) fn http_client() -> HttpClient {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    // Without it each small piece of a request waits for the acknowledgement of the one before.
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(Duration::from_secs(10)));
-    let https = HttpsConnectorBuilder::new()
-        .with_webpki_roots()
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(connector);
-    Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(60))
-        .build(https)
-}
 
 /// A backend that is ready to be called.
 #[derive(Debug)]
@@ -73,16 +48,45 @@ pub(crate) struct ReadyBackend {
 const RETRIES: u32 = 2;
 
 enum BackendKind {
-    Server { url: String, headers: HeaderMap, record: Option<Arc<CassetteRecorder>> },
+    Server(Box<Server>),
     Cassette(Cassette),
     Script(Arc<Script>),
     Handler(Arc<dyn Handler>),
 }
 
+/// A server over HTTP.
+struct Server {
+    url: String,
+    origin: Origin,
+    /// The paths of the endpoints whose path holds no model.
+    paths: Vec<(&'static Endpoint, Uri)>,
+    headers: HeaderMap,
+    record: Option<Arc<CassetteRecorder>>,
+}
+
+impl Server {
+    /// The path of an endpoint below the URL of the server.
+    fn path(&self, endpoint: &'static Endpoint, model: &str) -> Option<Uri> {
+        let ready = self.paths.iter().find(|(known, _)| std::ptr::eq(*known, endpoint));
+        ready.map(|(_, path)| path.clone()).or_else(|| path_below(&self.url, &endpoint.path_for(model)))
+    }
+}
+
+/// The path of an endpoint below the URL of a server.
+fn path_below(url: &str, path: &str) -> Option<Uri> {
+    // Many servers are documented with the version in their URL.
+    let base = match path.split('/').nth(1) {
+        Some(version) => url.strip_suffix(version).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
+        None => url,
+    };
+    let whole: Uri = format!("{base}{path}").parse().ok()?;
+    Some(Uri::from(whole.path_and_query()?.clone()))
+}
+
 impl std::fmt::Debug for BackendKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            BackendKind::Server { .. } => "Server",
+            BackendKind::Server(_) => "Server",
             BackendKind::Cassette(_) => "Cassette",
             BackendKind::Script(_) => "Script",
             BackendKind::Handler(_) => "Handler",
@@ -144,19 +148,23 @@ impl ReadyBackend {
             BackendKind::Script(Arc::new(script))
         } else {
             let url = settings.server_url(name, api);
-            let parsed: Option<Uri> = url.parse().ok();
-            if !parsed.is_some_and(|url| url.authority().is_some() && url.scheme().is_some()) {
+            let Some(origin) = url.parse().ok().and_then(|url| Origin::of(&url)) else {
                 return Err(ConfigError::Url { backend: of(), url });
-            }
+            };
             let open = |path: &String| {
                 let error = |error| failed(format!("cannot write `{path}`: {error}"));
                 CassetteRecorder::open(path).map(Arc::new).map_err(error)
             };
             let record = settings.record.as_ref().map(open).transpose()?;
-            BackendKind::Server { url, headers: headers(name, settings, api)?, record }
+            let fixed = api.endpoints.iter().filter(|endpoint| !endpoint.path.contains('{'));
+            let paths =
+                fixed.filter_map(|endpoint| Some((endpoint, path_below(&url, &endpoint.path_for(""))?)));
+            let (paths, mut headers) = (paths.collect(), headers(name, settings, api)?);
+            headers.entry(header::HOST).or_insert_with(|| origin.host.clone());
+            BackendKind::Server(Box::new(Server { url, origin, paths, headers, record }))
         };
         let keys = match &kind {
-            BackendKind::Server { .. } => keys(name, settings, api, lookup)?,
+            BackendKind::Server(_) => keys(name, settings, api, lookup)?,
             BackendKind::Cassette(_) | BackendKind::Script(_) | BackendKind::Handler(_) => KeyPool::new([]),
         };
         if settings.max_concurrent == Some(0) {
@@ -197,13 +205,13 @@ impl ReadyBackend {
 
     /// Whether the backend is a server, and no script.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self.kind, BackendKind::Server { .. })
+        matches!(self.kind, BackendKind::Server(_))
     }
 
     /// The host of the server; `None` for a backend without a server.
     pub(crate) fn host(&self) -> Option<String> {
-        let BackendKind::Server { url, .. } = &self.kind else { return None };
-        url.parse::<Uri>().ok()?.host().map(str::to_owned)
+        let BackendKind::Server(server) = &self.kind else { return None };
+        server.url.parse::<Uri>().ok()?.host().map(str::to_owned)
     }
 
     /// Whether the backend counts tokens itself.
@@ -214,10 +222,10 @@ impl ReadyBackend {
     /// Sends a body in a dialect to an endpoint.
     pub(crate) async fn send(
         &self,
-        client: &HttpClient,
+        connections: &Arc<Connections>,
         BackendRequest { dialect, endpoint, model, body, key, own_headers }: BackendRequest<'_>,
     ) -> Result<BackendResponse, Unreachable> {
-        let (url, headers, record) = match &self.kind {
+        let server = match &self.kind {
             BackendKind::Script(script) => {
                 let answer = script.answer(dialect, endpoint.response, model, &body);
                 let is_stream = endpoint.response == Role::Stream && answer.status == 200;
@@ -249,32 +257,26 @@ impl ReadyBackend {
                     body: BackendBody::Script(pieces),
                 });
             }
-            BackendKind::Server { url, headers, record } => (url, headers, record),
+            BackendKind::Server(server) => server,
         };
-        let path = endpoint.path_for(model);
-        // Many servers are documented with the version in their URL.
-        let base = match path.split('/').nth(1) {
-            Some(version) => url.strip_suffix(version).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
-            None => url,
-        };
-        let uri: Uri =
-            format!("{base}{path}").parse().map_err(|_| Unreachable("the URL is not valid".to_owned()))?;
+        let path = server.path(endpoint, model);
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() =
             endpoint.method.parse().map_err(|_| Unreachable("the method is not valid".to_owned()))?;
-        *request.uri_mut() = uri;
-        *request.headers_mut() = headers.clone();
+        *request.uri_mut() = path.ok_or_else(|| Unreachable("the URL is not valid".to_owned()))?;
+        *request.headers_mut() = server.headers.clone();
         if let Some(own) = own_headers {
             request.headers_mut().extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         if let Some(key) = key {
             request.headers_mut().insert(key.header.clone(), key.value.clone());
         }
-        let response = client.request(request).await.map_err(|error| Unreachable(cause(&error)))?;
+        let response = connections.send(&server.origin, request).await.map_err(Unreachable)?;
         let content_type = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         let is_stream = content_type.is_some_and(|name| name.starts_with(b"text/event-stream"));
         let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
-        let taping = record.as_ref().map(|recorder| {
+        let taping = server.record.as_ref().map(|recorder| {
+            let path = endpoint.path_for(model);
             let answer = TapedAnswer { status, is_stream, retry_after, ..TapedAnswer::default() };
             Box::new(Taping { recorder: Arc::clone(recorder), path, body, answer, is_complete: false })
         });
@@ -340,18 +342,9 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
     (0.0..1e12).contains(&milliseconds).then_some(milliseconds as u64)
 }
 
-/// The innermost cause of an error, which names the fault ("connection refused").
-pub(crate) fn cause(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
-}
-
 /// The body of a backend's response.
 pub(crate) enum BackendBody {
-    Server(Incoming, Option<Box<Taping>>),
+    Server(ServerBody, Option<Box<Taping>>),
     Script(ScriptBody),
     Handler(mpsc::Receiver<Bytes>),
 }

@@ -1,6 +1,7 @@
 //! One model call: the request of a client to a backend, and the answer back. A backend that fails is tried again, then
 //! the next backend of the route.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,13 +11,16 @@ use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::Str;
 use interlingua::ledger::{Reason, Report, Row};
 use interlingua::model::{FailureClass, Field};
-use interlingua::pipe::{AnswerPipe, AnswerWriter, CallFailure, CallOutcome, Exchange, FailedResponse};
+use interlingua::pipe::{
+    AnswerPipe, AnswerWriter, Buffers, CallFailure, CallOutcome, Exchange, FailedResponse,
+};
 use interlingua::tape::{Limits, TapeBuf};
 use tokio::time::timeout;
 
 use crate::answer_body::{AnswerBody, StreamedAnswer};
-use crate::backend::{BackendBody, BackendRequest, BackendResponse, HttpClient, ReadyBackend};
+use crate::backend::{BackendBody, BackendRequest, BackendResponse, ReadyBackend};
 use crate::clients::Client;
+use crate::connections::Connections;
 use crate::finished::{Attempt, CallTracker};
 use crate::routes::{ReadyRoute, RouteTarget};
 
@@ -40,7 +44,7 @@ pub(crate) struct ClientCall<'g> {
 #[derive(Clone, Copy)]
 pub(crate) struct CallContext<'g> {
     pub(crate) backends: &'g [ReadyBackend],
-    pub(crate) http: &'g HttpClient,
+    pub(crate) connections: &'g std::sync::Arc<Connections>,
     pub(crate) idle_timeout: Duration,
 }
 
@@ -265,7 +269,7 @@ impl ClientCall<'_> {
         let own_headers = (dialect.name == self.dialect.name).then_some(&self.own_headers);
         let request = BackendRequest { dialect, endpoint, model, body: sent, key, own_headers };
         let limit = backend.timeout.unwrap_or(context.idle_timeout);
-        let reply = match timeout(limit, backend.send(context.http, request)).await {
+        let reply = match timeout(limit, backend.send(context.connections, request)).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(unreachable)) => {
                 backend.breaker.failed(Instant::now());
@@ -343,7 +347,8 @@ impl ClientCall<'_> {
         let renamed = if is_same && target.send.is_some() { with_model(&self.body, model) } else { None };
         let body = renamed.map_or_else(|| self.body.clone(), Bytes::from);
         let mut exchange = Exchange::new(self.dialect, dialect, &options);
-        let mut sent = Vec::new();
+        exchange.use_buffers(BUFFERS.take());
+        let mut sent = Vec::with_capacity(body.len() + body.len() / 8);
         let summary = exchange
             .request(&body, &mut sent)
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
@@ -394,7 +399,7 @@ impl ClientCall<'_> {
         if role != Role::Stream || !reply.is_stream {
             let bytes = whole(reply.body, idle_timeout).await?;
             tracker.received(&bytes);
-            return whole_answer(exchange, &bytes);
+            return whole_answer(exchange, &bytes, self.body.len());
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
@@ -558,11 +563,25 @@ pub(crate) fn losses(report: &Report) -> u64 {
     lost.map(|row| row.count).sum()
 }
 
-/// A whole answer.
-fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, FailedCall> {
+thread_local! {
+    /// The buffers of an earlier call.
+    static BUFFERS: Cell<Buffers> = Cell::default();
+    /// The tape of an earlier request.
+    static TAPE: Cell<TapeBuf> = Cell::default();
+}
+
+/// The largest body in bytes after which a thread keeps the buffers for the next call.
+const SMALL: usize = 128 << 10;
+
+/// A whole answer to a request of this size.
+fn whole_answer(exchange: &mut Exchange, bytes: &[u8], request: usize) -> Result<Answered, FailedCall> {
     let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-    let mut out = Vec::new();
-    let outcome = exchange.answer(Role::Response).map_err(broken)?.finish_with(bytes, &mut out);
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    let (outcome, buffers) =
+        exchange.answer(Role::Response).map_err(broken)?.finish_and_reuse(bytes, &mut out);
+    if bytes.len().max(request) <= SMALL {
+        BUFFERS.set(buffers);
+    }
     let (status, retry_after) = match &outcome.failure {
         Some(failure) => (failure.status, failure.retry_after),
         None => (200, None),
@@ -611,9 +630,13 @@ pub(crate) fn has_model(dialect: &Dialect) -> bool {
 /// The model of a request body.
 pub(crate) fn model_of(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
-    let mut tape = TapeBuf::default();
-    let tape = tape.parse(text, &Limits::default()).ok()?;
-    Some(tape.root().get("model")?.str()?.decode().into_owned())
+    let mut buffer = TAPE.take();
+    let tape = buffer.parse(text, &Limits::default()).ok()?;
+    let model = tape.root().get("model")?.str()?.decode().into_owned();
+    if body.len() <= SMALL {
+        TAPE.set(buffer);
+    }
+    Some(model)
 }
 
 /// The body with another model; `None` if the body has no model to replace.

@@ -12,7 +12,7 @@ use interlingua::tape::{Limits, TapeBuf, Val};
 use tokio::time::timeout;
 
 use crate::answer_body::KEEP_ALIVE;
-use crate::backend::{cause, http_client};
+use crate::connections::{cause, http_client};
 use crate::feed::PATH;
 
 /// The time until the gateway must begin its answer.

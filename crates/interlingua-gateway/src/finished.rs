@@ -1,9 +1,9 @@
 //! The end of a call: its facts go to the counters, to the client's budget, and to the recorder.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -115,7 +115,7 @@ pub trait Recorder: Send + Sync {
 /// The parts of a gateway that outlive its configuration.
 pub(crate) struct CallLog {
     pub(crate) metrics: Metrics,
-    pub(crate) prices: Prices,
+    prices: KnownPrices,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) store: Option<CallStore>,
     pub(crate) responses: Arc<StoredResponses>,
@@ -135,7 +135,7 @@ impl CallLog {
     ) -> Self {
         Self {
             metrics: Metrics::default(),
-            prices: Prices::built_in(),
+            prices: KnownPrices { prices: Prices::built_in(), names: Mutex::default() },
             recorder,
             store,
             responses: Arc::new(StoredResponses::new(RESPONSE_STORE)),
@@ -143,6 +143,34 @@ impl CallLog {
             telemetry,
             start: Instant::now(),
         }
+    }
+}
+
+/// The prices of models, with the results of earlier searches for a model.
+struct KnownPrices {
+    prices: Prices,
+    /// The models whose prices are used for a model, often the model itself; `None` for a model without prices.
+    names: Mutex<HashMap<String, Option<String>>>,
+}
+
+/// The most models whose searches are remembered.
+const MOST_NAMES: usize = 1000;
+
+impl KnownPrices {
+    /// The cost of a call; `None` if the price of the model is not known.
+    fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
+        // No holder of the lock panics.
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = names.get(model) {
+            return Some(self.prices.cost(name.as_deref()?, usage)?.cost);
+        }
+        let own = || self.prices.cost(model, &Usage::default()).map(|_| model);
+        let name = self.prices.stand_in_for(model).or_else(own);
+        if names.len() < MOST_NAMES {
+            names.insert(model.to_owned(), name.map(str::to_owned));
+        }
+        drop(names);
+        Some(self.prices.cost(name?, usage)?.cost)
     }
 }
 
@@ -215,7 +243,7 @@ impl CallTracker {
     /// The expected highest cost of a call with this limit on output tokens.
     pub(crate) fn expected_cost(&self, model: &str, max_tokens: Option<u64>) -> Option<Picodollars> {
         let usage = estimate(self.request_size, max_tokens.unwrap_or(USUAL_OUTPUT));
-        Some(self.log.prices.cost(model, &usage)?.cost)
+        self.log.prices.cost(model, &usage)
     }
 
     /// The backend and the model of the next attempt are set.
@@ -288,7 +316,7 @@ impl CallTracker {
         call.is_cancelled = is_cancelled;
         call.losses += losses(&report);
         (call.failure, call.stop, call.usage, call.model_answered) = (failure, stop, usage, model);
-        let price = |usage: &Usage| Some(self.log.prices.cost(&call.model_sent, usage)?.cost);
+        let price = |usage: &Usage| self.log.prices.cost(&call.model_sent, usage);
         call.cost = call.usage.as_ref().and_then(price);
         if let Some(reservation) = self.reservation.take() {
             // An answer without counts costs an estimate: a client that leaves early must not get answers for nothing.

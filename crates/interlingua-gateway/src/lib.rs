@@ -17,6 +17,7 @@ mod call;
 mod cassette;
 mod clients;
 mod config;
+mod connections;
 mod feed;
 mod feed_reader;
 mod finished;

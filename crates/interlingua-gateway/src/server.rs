@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -24,6 +24,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The time that open answers have after the server was stopped.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
+
+/// The time between two rounds of housekeeping, shorter than the usual timers of a request.
+const HOUSEKEEPING: Duration = Duration::from_secs(5);
 
 /// A gateway that listens.
 pub struct Server {
@@ -131,6 +134,7 @@ impl Server {
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let Self { listener, gateway, threads, .. } = self;
         let threads: Vec<_> = (1..threads).filter_map(|_| ConnectionThread::start(&gateway)).collect();
+        tokio::spawn(housekeeping(Arc::downgrade(&gateway)));
         let mut turns = (0..=threads.len()).cycle();
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -175,6 +179,7 @@ impl ConnectionThread {
         let gateway = Arc::new(gateway.for_thread());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let serve = async move {
+            tokio::spawn(housekeeping(Arc::downgrade(&gateway)));
             while let Some(stream) = streams.recv().await {
                 if let Ok(stream) = TcpStream::from_std(stream) {
                     tokio::spawn(connection(stream, Arc::clone(&gateway)));
@@ -192,6 +197,17 @@ impl ConnectionThread {
             // The thread lives as long as its sender.
             let _ = self.0.send(stream);
         }
+    }
+}
+
+/// Closes idle connections to backends now and then, while the gateway lives. The executor is interrupted by each timer
+/// that is due before all others, and the timers of a request would be such timers: with this one there is always an
+/// earlier timer.
+async fn housekeeping(gateway: Weak<Gateway>) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING).await;
+        let Some(gateway) = gateway.upgrade() else { return };
+        gateway.backend_connections.close_idle();
     }
 }
 

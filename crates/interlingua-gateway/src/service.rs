@@ -1,25 +1,26 @@
 //! From an HTTP request to the call of a client: path, credentials, body, route.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, header};
+use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::model::FailureClass;
-use interlingua::wire::endpoints::{Api, Endpoint, KeyHeader};
+use interlingua::wire::endpoints::{APIS, Api, Endpoint, KeyHeader};
 
 use interlingua_models::prices::cost_of_text;
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
-use crate::backend::{HttpClient, ReadyBackend, http_client};
+use crate::backend::ReadyBackend;
 use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
+use crate::connections::Connections;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
 use crate::model_list;
@@ -32,7 +33,7 @@ use crate::{feed, metrics, stored_responses, websocket};
 pub(crate) struct Gateway {
     state: Arc<RwLock<Arc<GatewayState>>>,
     pub(crate) log: Arc<CallLog>,
-    http: HttpClient,
+    pub(crate) backend_connections: Arc<Connections>,
     /// Whether the gateway ends after the open answers.
     closing: Arc<watch::Sender<bool>>,
     /// Open connections hold a read guard.
@@ -191,8 +192,13 @@ const PREFIXES: [(&str, &[&str]); 5] = [
 ];
 
 /// Headers of a client that a backend of the same dialect understands.
-const OWN_HEADERS: [&str; 5] =
-    ["anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"];
+static OWN_HEADERS: [HeaderName; 5] = [
+    HeaderName::from_static("anthropic-beta"),
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("openai-beta"),
+    HeaderName::from_static("openai-organization"),
+    HeaderName::from_static("openai-project"),
+];
 
 impl Gateway {
     pub(crate) fn new(
@@ -204,7 +210,7 @@ impl Gateway {
         Self {
             state: Arc::new(RwLock::new(Arc::new(state))),
             log: Arc::new(CallLog::new(recorder, store, telemetry)),
-            http: http_client(),
+            backend_connections: Arc::new(Connections::new()),
             closing: Arc::new(watch::Sender::new(false)),
             connections: Arc::default(),
             handlers,
@@ -217,7 +223,7 @@ impl Gateway {
         Self {
             state: Arc::clone(&self.state),
             log: Arc::clone(&self.log),
-            http: http_client(),
+            backend_connections: Arc::new(Connections::new()),
             closing: Arc::clone(&self.closing),
             connections: Arc::clone(&self.connections),
             handlers: self.handlers.clone(),
@@ -463,7 +469,7 @@ impl Gateway {
         };
         let context = CallContext {
             backends: &state.backends,
-            http: &self.http,
+            connections: &self.backend_connections,
             idle_timeout: Duration::from_secs(state.config.idle_timeout),
         };
         if endpoint.request == Some(Role::Count) {
@@ -567,6 +573,17 @@ impl GatewayState {
     }
 }
 
+/// The endpoints for `POST` whose path holds no model. Most requests have such a path, and a search compares the path with
+/// those of all endpoints.
+static FIXED_PATHS: LazyLock<HashMap<&str, (&Api, &Endpoint)>> = LazyLock::new(|| {
+    let all = APIS.iter().flat_map(|api| api.endpoints).filter(|endpoint| !endpoint.path.contains('{'));
+    all.filter_map(|endpoint| {
+        let (api, endpoint, _) = Endpoint::find("POST", endpoint.path)?;
+        Some((endpoint.path, (api, endpoint)))
+    })
+    .collect()
+});
+
 /// The endpoint of a path, with or without a prefix that names the dialect.
 fn find(
     method: &str,
@@ -581,6 +598,9 @@ fn find(
             });
         }
     }
+    if let Some((api, endpoint)) = FIXED_PATHS.get(path).filter(|_| method == "POST") {
+        return Some((api, endpoint, None));
+    }
     let found = Endpoint::find(method, path)?;
     // Three vendors list their models under the same path.
     if found.1.request.is_none() && path == "/v1/models" && !headers.contains_key("anthropic-version") {
@@ -593,7 +613,7 @@ fn find(
 
 /// The headers of a client that a backend of its dialect understands.
 pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
-    let own = OWN_HEADERS.iter().filter_map(|name| Some((name.parse().ok()?, headers.get(*name)?.clone())));
+    let own = OWN_HEADERS.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
     own.collect()
 }
 

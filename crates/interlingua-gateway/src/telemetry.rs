@@ -14,8 +14,8 @@ use interlingua::tape::{Limits, TapeBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::backend::{HttpClient, cause, http_client};
 use crate::config::{ConfigError, Lookup, TelemetrySettings};
+use crate::connections::{HttpClient, cause, http_client};
 use crate::feed::cut;
 use crate::finished::FinishedCall;
 use crate::service::TroubleReport;

@@ -36,7 +36,8 @@ impl ClientCall<'_> {
             key,
             own_headers: None,
         };
-        let reply = tokio::time::timeout(context.idle_timeout, backend.send(context.http, request)).await;
+        let reply =
+            tokio::time::timeout(context.idle_timeout, backend.send(context.connections, request)).await;
         let Ok(Ok(reply)) = reply else { return self.estimate() };
         if reply.status >= 400 {
             return self.estimate();

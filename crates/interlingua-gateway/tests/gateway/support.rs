@@ -291,7 +291,9 @@ fn play(stream: &mut TcpStream, acts: &Mutex<VecDeque<Act>>, seen: &Growing<Stri
                 }
                 // A read ends when the other side closes the connection.
                 stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-                if matches!(stream.read(&mut [0; 1]), Ok(0)) {
+                // A side that closes with unread bytes resets the connection.
+                let end = stream.read(&mut [0; 1]).map_err(|error| error.kind());
+                if matches!(end, Ok(0) | Err(std::io::ErrorKind::ConnectionReset)) {
                     gone.push(());
                 }
                 return;
