@@ -23,6 +23,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::task::unconstrained;
+use tokio_rustls::rustls::RootCertStore;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tower_service::Service;
 
 /// The time after which an idle connection is closed.
@@ -51,7 +54,22 @@ fn connector() -> HttpsConnector<HttpConnector> {
     // Without it each small piece of a request waits for the acknowledgement of the one before.
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(Duration::from_secs(10)));
-    HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().wrap_connector(connector)
+    let tls =
+        tokio_rustls::rustls::ClientConfig::builder().with_root_certificates(roots()).with_no_client_auth();
+    HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(connector)
+}
+
+/// The authorities that sign certificates of backends: those of the web, and those in the file that `SSL_CERT_FILE` names,
+/// which networks with an authority of their own set for all programs. A file that cannot be read adds none, and the first
+/// call then names the unknown issuer.
+fn roots() -> RootCertStore {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE")
+        && let Ok(certificates) = CertificateDer::pem_file_iter(path)
+    {
+        roots.add_parsable_certificates(certificates.flatten());
+    }
+    roots
 }
 
 /// A server: scheme, host and port.
