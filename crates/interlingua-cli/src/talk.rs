@@ -87,7 +87,7 @@ pub(crate) fn text(text: &str) -> Result<(), CommandError> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CommandError::Output)
 }
 
-/// The alternate screen of the terminal. Dropping it restores the screen that was there before.
+/// The alternate screen of the terminal. Dropping the value restores the main screen.
 pub(crate) struct Screen(io::Stdout);
 
 impl Screen {

@@ -72,6 +72,7 @@ async fn lines(feed: &mut FeedReader, url: &str, talk: &Talk) -> Result<(), Comm
             FeedEvent::Lagged { missed, .. } => {
                 Talk::always(&format!("warning: {} missed: stdout is too slow\n", plural(missed, "event")));
             }
+            // The lines of a pipe are calls that have ended. Starts and moves of calls are for the view.
             _ => {}
         }
     }

@@ -87,6 +87,7 @@ impl Traffic {
                 self.missed += missed;
                 self.open.retain(|id, _| open.contains(id));
             }
+            // `ready` changes no call, and neither does an event of a newer gateway.
             _ => {}
         }
     }

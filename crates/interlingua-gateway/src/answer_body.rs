@@ -135,7 +135,8 @@ impl StreamedAnswer {
         if self.storing.is_some() {
             return self.poll_stored(context);
         }
-        // Frames that are there already become one piece. The first piece must not wait for further frames.
+        // Frames that the backend has already sent become one piece of output. The first piece must not wait for further
+        // frames.
         let most = if self.flush == FirstFlush::NoOutputYet { 1 } else { MOST_JOINED };
         let (mut out, mut has_read) = (Vec::new(), false);
         loop {

@@ -1,4 +1,4 @@
-//! The clients of a gateway: their keys, the models that they may ask for, and their limits.
+//! The clients of a gateway: keys, permitted models and limits.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -200,9 +200,9 @@ impl ConnectionThread {
     }
 }
 
-/// Closes idle connections to backends now and then, while the gateway lives. The executor is interrupted by each timer
-/// that is due before all others, and the timers of a request would be such timers: with this one there is always an
-/// earlier timer.
+/// Closes idle connections to backends now and then, while the gateway lives. A timer that
+/// is due before all other timers interrupts the executor. The timer of this task is always due before the timers of a
+/// request, so that requests interrupt nothing.
 async fn housekeeping(gateway: Weak<Gateway>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
