@@ -41,6 +41,7 @@ pub mod framing;
 pub mod graph;
 pub mod json;
 pub mod ledger;
+mod live;
 pub mod log;
 pub mod model;
 pub mod pipe;

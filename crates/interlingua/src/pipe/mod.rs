@@ -8,6 +8,7 @@
 //! An unreadable frame is passed to the writer unchanged and booked as a problem; the run goes on. For the same
 //! dialect and role on both sides, no reader and writer are built: the bytes pass unchanged.
 
+mod agent_link;
 mod answer;
 mod copied;
 mod events;
@@ -17,6 +18,7 @@ mod open_items;
 mod remembered;
 mod target;
 
+pub use agent_link::AgentLink;
 pub use answer::{AnswerWriter, function_call};
 pub use events::EventSink;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
@@ -102,6 +104,13 @@ pub trait Writer: Send {
 
     /// Keeps or loses the unclaimed part of the frame whose events have just been written.
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>);
+
+    /// Reads a frame of the running agent, and writes the replies that the protocol demands: the next step of a handshake,
+    /// the refusal of a request that no event represents. Only an [`AgentLink`] calls this method, after the frame's
+    /// events; only writers of an agent's input implement it.
+    fn received(&mut self, frame: Val<'_>, out: &mut WriterOutput<'_>) {
+        let _ = (frame, out);
+    }
 
     /// Ends the output.
     fn finish(&mut self, out: &mut WriterOutput<'_>);

@@ -10,6 +10,7 @@ mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::live::input::InputWriter;
 use crate::model::issuers;
 use crate::sniff::Head;
 use crate::tape::{Kind, Val};
@@ -37,7 +38,7 @@ pub static DIALECT: Dialect = Dialect {
             // A transcript may hold both directions; the line types differ, so one reader handles both.
             read: Some(|_| Box::new(read::LiveReader::default())),
             write: Some(WriteSpec {
-                make: |options| Box::new(write::StdinWriter::new(options)),
+                make: |options| Box::new(InputWriter::new(write::StdinInput::default(), options)),
                 support: support::support,
             }),
         },

@@ -1,136 +1,39 @@
-//! Events to Claude Code's stdin (`--input-format stream-json`): prompts, decisions and the interrupt. Events that only
-//! an agent emits have no line on stdin and are booked as lost.
+//! Events to Claude Code's stdin (`--input-format stream-json`): prompts, decisions and the interrupt.
 
-use std::collections::HashMap;
-
-use crate::dialects::{Dialect, Options, Plane};
 use crate::json::{JsonWriter, Raw, Str};
-use crate::ledger::{Leftover, Reason};
+use crate::ledger::Reason;
+use crate::live::input::AgentInput;
 use crate::model::{
-    Args, Author, Decision, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media,
-    MediaSource, Origin, Part, Permission, Prompt, Question, Stop, StopClass, Turn,
+    Decision, Event, Field, ItemKindTag, Media, MediaSource, Part, Permission, Prompt, Question,
 };
-use crate::pipe::{Remembered, Writer, WriterOutput};
-use crate::tape::{Limits, TapeBuf};
+use crate::pipe::{Remembered, WriterOutput};
+use crate::tape::{Limits, TapeBuf, Val};
 
+/// The state of Claude Code's stdin.
 #[derive(Default)]
-pub(super) struct StdinWriter {
-    /// Parts of the open prompts.
-    prompts: HashMap<ItemId, Vec<(u32, Part<'static>)>>,
+pub(super) struct StdinInput {
     /// The tool input of each open permission request; a decision to allow must repeat the input.
     inputs: Remembered<Raw<'static>>,
     interrupts: u64,
-    /// Set for a log: its permission requests and questions were resolved long ago.
-    from_log: bool,
 }
 
-impl Writer for StdinWriter {
-    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
-        match head.kind {
-            // Text injected by the harness, another agent or a command was never a prompt.
-            ItemKind::Message if head.author == Author::User && is_typed(head.origin) => Ok(()),
-            ItemKind::Message
-            | ItemKind::Reasoning
-            | ItemKind::ToolCall(_)
-            | ItemKind::ToolResult(_)
-            | ItemKind::Notice(_) => Err(Reason::NoSlot),
+impl AgentInput for StdinInput {
+    fn prompt(&mut self, parts: &[Part<'_>], out: &mut WriterOutput<'_>) {
+        prompt(parts, out);
+    }
+
+    fn asked(&mut self, request: &Permission<'_>, out: &mut WriterOutput<'_>) {
+        let Permission { id, action: _, call_id: _, input, answer: _, by: _ } = request;
+        out.lose_str(Field::PermissionId, id, Reason::NoSlot);
+        for field in [Field::PermissionAction, Field::PermissionAnswer, Field::PermissionMessage] {
+            out.lose(field, Reason::NoSlot);
+        }
+        if let Some(input) = input {
+            self.remember(id.as_escaped(), input.clone().into_owned(), out);
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
-        match event {
-            Event::ItemStarted(head) => _ = self.prompts.insert(head.id, Vec::new()),
-            Event::ItemDelta(delta) => self.grow(delta, out),
-            Event::ItemCompleted(ItemTail { id, .. }) => {
-                if let Some(parts) = self.prompts.remove(id) {
-                    prompt(&parts, out);
-                }
-            }
-            Event::PermissionRequested(Permission { id, action: _, call_id: _, input, answer: _, by: _ }) => {
-                out.lose_str(Field::PermissionId, id, Reason::NoSlot);
-                for field in [Field::PermissionAction, Field::PermissionAnswer, Field::PermissionMessage] {
-                    out.lose(field, Reason::NoSlot);
-                }
-                if let Some(input) = input {
-                    let asked_before = self.inputs.remove(id.as_escaped());
-                    let forgotten = self.inputs.insert(id.as_escaped(), input.clone().into_owned());
-                    for input in asked_before.iter().chain(&forgotten) {
-                        lose_input(input, out);
-                    }
-                }
-            }
-            // A permission in a log was resolved long ago; no running agent waits for it.
-            Event::PermissionResolved(_) if self.from_log => {
-                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
-            }
-            Event::PermissionResolved(permission) => self.permission(permission, out),
-            Event::QuestionRequested(_) => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
-            Event::QuestionResolved(question) => answer_question(question, out),
-            Event::TurnStarted(Turn { stop, .. })
-            | Event::TurnEnded(Turn { stop, .. })
-            | Event::Usage(Turn { stop, .. }) => {
-                if let Some(Stop { class, raw, .. }) = stop {
-                    out.lose_some(Field::StopReason, raw.as_ref(), Reason::NoSlot);
-                    match (event, class) {
-                        // Ending the turn as cancelled is the interrupt.
-                        (Event::TurnEnded(_), StopClass::Cancelled) => self.interrupt(out),
-                        _ => out.lose(Field::StopReason, Reason::NoSlot),
-                    }
-                }
-            }
-            // The table marks every field of these events as unsupported.
-            Event::SessionStarted(_)
-            | Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
-            | Event::Clock(_)
-            | Event::Rewound(_)
-            | Event::Compacted(_)
-            | Event::Model(_)
-            | Event::Request(_)
-            | Event::Error(_) => {}
-        }
-    }
-
-    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
-        leftover.lose(out.ledger, Reason::NoSlot);
-    }
-
-    fn finish(&mut self, out: &mut WriterOutput<'_>) {
-        for input in self.inputs.take_all() {
-            lose_input(&input, out);
-        }
-    }
-}
-
-impl StdinWriter {
-    pub(super) fn new(options: &Options) -> Self {
-        let source = options.source.and_then(Dialect::named);
-        let from_log = source.is_some_and(|source| source.plane == Plane::Log);
-        Self { from_log, ..Self::default() }
-    }
-
-    /// Adds a part to a prompt. Stdin supports only text and media.
-    fn grow(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
-        let Delta { item, part, value, arrival: _ } = delta;
-        let Some(parts) = self.prompts.get_mut(item) else { return };
-        match (value, parts.last_mut()) {
-            (Part::Text(text), Some((known, Part::Text(said)))) if known == part => said.push(text),
-            (Part::Text(_) | Part::Media(_), _) => parts.push((*part, value.clone().into_owned())),
-            (
-                Part::Summary(_)
-                | Part::Refusal(_)
-                | Part::Json(_)
-                | Part::Args(Args::Text(_) | Args::Json(_))
-                | Part::File(_)
-                | Part::Citation(_)
-                | Part::Cache(_)
-                | Part::Opaque(_),
-                _,
-            ) => out.lose_part(ItemKindTag::Message, value, Reason::NoSlot),
-        }
-    }
-
-    fn permission(&mut self, permission: &Permission<'_>, out: &mut WriterOutput<'_>) {
+    fn decide(&mut self, permission: &Permission<'_>, out: &mut WriterOutput<'_>) {
         let Permission { id, action, call_id: _, input, answer, by: _ } = permission;
         let asked = self.inputs.remove(id.as_escaped());
         if !matches!(answer, Some(Decision::AcceptForSession)) {
@@ -175,20 +78,54 @@ impl StdinWriter {
         end_response(&mut out.json);
     }
 
+    fn answer(&mut self, question: &Question<'_>, out: &mut WriterOutput<'_>) {
+        answer_question(question, out);
+    }
+
     fn interrupt(&mut self, out: &mut WriterOutput<'_>) {
         self.interrupts += 1;
         let id = format!("interrupt-{}", self.interrupts);
         out.json.begin_frame("").up_to_value(r#"{"type":"control_request","request_id":"#).literal(&id);
         out.json.with_value(r#""request":{"subtype":"interrupt"}}"#).end_frame("\n");
     }
+
+    fn received(&mut self, frame: Val<'_>, out: &mut WriterOutput<'_>) {
+        let Some(request) =
+            frame.get("request").filter(|_| frame.get("type").is_some_and(|it| it.is("control_request")))
+        else {
+            return;
+        };
+        let Some(id) = frame.get("request_id").filter(|id| id.str().is_some()) else { return };
+        if !request.get("subtype").is_some_and(|subtype| subtype.is("can_use_tool")) {
+            return refuse(id, &mut out.json);
+        }
+        if let Some(input) = request.get("input") {
+            self.remember(id.str().unwrap_or_default().as_escaped(), input.raw().into_owned(), out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
+        for input in self.inputs.take_all() {
+            lose_input(&input, out);
+        }
+    }
 }
 
-/// Whether a user message was typed by the user, as far as the source records the origin.
-const fn is_typed(origin: Option<Origin>) -> bool {
-    match origin {
-        None | Some(Origin::Own) => true,
-        Some(Origin::Harness | Origin::Agent | Origin::Summary | Origin::Command) => false,
+impl StdinInput {
+    fn remember(&mut self, id: &str, input: Raw<'static>, out: &mut WriterOutput<'_>) {
+        let asked_before = self.inputs.remove(id);
+        let forgotten = self.inputs.insert(id, input);
+        for input in asked_before.iter().chain(&forgotten) {
+            lose_input(input, out);
+        }
     }
+}
+
+/// Refuses a request of the agent that no event represents: the agent waits for an answer.
+fn refuse(id: Val<'_>, json: &mut JsonWriter<'_>) {
+    json.begin_frame("")
+        .up_to_value(r#"{"type":"control_response","response":{"subtype":"error","request_id":"#);
+    json.raw(&id.raw()).with_value(r#""error":"this client does not support the request"}}"#).end_frame("\n");
 }
 
 /// The requested input was counted as mapped in its own frame; now no line repeats it.
@@ -197,17 +134,13 @@ fn lose_input(input: &Raw<'_>, out: &mut WriterOutput<'_>) {
     out.ledger.lose_late(Field::PermissionInput, Reason::NoSlot, leaves, bytes);
 }
 
-fn prompt(parts: &[(u32, Part<'_>)], out: &mut WriterOutput<'_>) {
-    // Tool results come from the agent itself; a message of only tool results is not a prompt.
-    if parts.is_empty() {
-        return out.lose(Field::ItemAuthor, Reason::NoSlot);
-    }
+fn prompt(parts: &[Part<'_>], out: &mut WriterOutput<'_>) {
     let json = out.json.begin_frame("").up_to_value(r#"{"type":"user","message":{"role":"user","content":"#);
-    if let [(_, Part::Text(text))] = parts {
+    if let [Part::Text(text)] = parts {
         json.str(text);
     } else {
         json.array();
-        for (_, part) in parts {
+        for part in parts {
             if let Part::Text(text) = part {
                 json.up_to_value(r#"{"type":"text","text":"#).str(text).end_object();
             } else if let Part::Media(media) = part {

@@ -1,0 +1,133 @@
+//! The connection to one running agent, without I/O: the agent's bytes become events, and the client's events become
+//! bytes for the agent.
+
+use super::{EventSink, Order, Stages, Writer, WriterOutput, readable};
+use crate::dialects::{Dialect, Options, Role};
+use crate::error::Error;
+use crate::json::JsonBuffer;
+use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
+use crate::model::{Event, ItemHead, supports_everything};
+
+/// The connection to one running agent.
+///
+/// [`AgentLink::receive`] reads the output of the agent ([`Role::Live`]) and passes its events to a closure.
+/// [`AgentLink::send`] writes the client's events to the input of the agent ([`Role::Input`]): the settings of the session
+/// (`SessionStarted`), prompts (messages of the user), decisions on permissions, answers to questions, and the interrupt
+/// (`TurnEnded` with the stop reason *cancelled*). Both return bytes for the agent: some protocols demand a reply to each
+/// request of the agent, and a prompt waits until the agent has opened the session.
+///
+/// ```
+/// use interlingua::dialects::{Dialect, Options};
+/// use interlingua::model::{Event, Stop, StopClass, Turn};
+/// use interlingua::pipe::AgentLink;
+///
+/// let claude: &Dialect = "claude-stream".parse()?;
+/// let mut link = AgentLink::new(claude, &Options::default())?;
+/// let mut events = 0;
+/// let line = br#"{"type":"system","subtype":"init","session_id":"s1","cwd":"/tmp"}
+/// "#;
+/// let reply = link.receive(line, |_| events += 1);
+/// assert!(events > 0 && reply.is_empty());
+///
+/// let stop = Stop { class: StopClass::Cancelled, raw: None, sequence: None, detail: None };
+/// let bytes = link.send(&Event::TurnEnded(Turn { stop: Some(stop), ..Turn::default() }));
+/// assert!(String::from_utf8(bytes)?.contains("interrupt"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AgentLink {
+    stages: Stages,
+    /// The losses and problems of the agent's output.
+    ledger: Ledger,
+    /// No reader of frames writes here: the writer for the agent's input has its own buffer.
+    unused: JsonBuffer,
+    input: InputSide,
+    /// The order of the client's events.
+    order: Order,
+}
+
+/// The agent's input.
+struct InputSide {
+    writer: Box<dyn Writer>,
+    json: JsonBuffer,
+    ledger: Ledger,
+    bytes: Vec<u8>,
+}
+
+impl AgentLink {
+    /// A connection to an agent that speaks this dialect.
+    pub fn new(dialect: &Dialect, options: &Options) -> Result<Self, Error> {
+        let (spec, reader) = readable((dialect, Role::Live))?;
+        let input = dialect.role(Role::Input).and_then(|spec| spec.write.as_ref());
+        let input = input.ok_or(Error::CannotWrite(dialect.name, Role::Input.word()))?;
+        let options = &Options { source: Some(dialect.name), ..options.clone() };
+        Ok(Self {
+            stages: Stages::new(dialect, spec, reader(options), options),
+            ledger: Ledger::new(supports_everything, spec.framing, options.trace),
+            unused: JsonBuffer::default(),
+            input: InputSide {
+                writer: (input.make)(options),
+                json: JsonBuffer::default(),
+                ledger: Ledger::rehearsal(),
+                bytes: Vec::new(),
+            },
+            order: Order::new(&options.limits),
+        })
+    }
+
+    /// Reads the next bytes of the agent, of any length, and passes the events found so far to `each`. Returns the bytes to
+    /// send to the agent.
+    pub fn receive(&mut self, bytes: &[u8], each: impl FnMut(&Event<'_>) + Send) -> Vec<u8> {
+        let Self { stages, ledger, unused, input, order: _ } = self;
+        stages.push(bytes, &mut AgentOutput { each, input }, ledger, unused, &mut Vec::new());
+        std::mem::take(&mut input.bytes)
+    }
+
+    /// Writes an event of the client. Returns the bytes to send to the agent.
+    pub fn send(&mut self, event: &Event<'_>) -> Vec<u8> {
+        let InputSide { writer, json, ledger, bytes } = &mut self.input;
+        let out = WriterOutput::new(json.emit(bytes), ledger);
+        EventSink { writer: &mut **writer, order: &mut self.order, out }.event_unclaimed(event);
+        std::mem::take(bytes)
+    }
+
+    /// Ends the agent's output: open items and an open turn are closed as interrupted. Returns the report on the agent's
+    /// output.
+    pub fn finish(self, each: impl FnMut(&Event<'_>) + Send) -> Report {
+        let Self { mut stages, mut ledger, mut unused, mut input, order: _ } = self;
+        let mut output = AgentOutput { each, input: &mut input };
+        stages.finish_with(&[], &mut output, &mut ledger, &mut unused, &mut Vec::new());
+        ledger.report()
+    }
+}
+
+impl std::fmt::Debug for AgentLink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentLink").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+/// Passes the events of the agent to a closure, and each frame to the writer of the agent's input.
+struct AgentOutput<'l, F> {
+    each: F,
+    input: &'l mut InputSide,
+}
+
+impl<F: FnMut(&Event<'_>) + Send> Writer for AgentOutput<'_, F> {
+    fn takes(&mut self, _: &ItemHead<'_>) -> Result<(), Reason> {
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
+        (self.each)(event);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        if let LeftoverBody::Frame(tape) = leftover.body {
+            let InputSide { writer, json, ledger, bytes } = &mut *self.input;
+            writer.received(tape.root(), &mut WriterOutput::new(json.emit(bytes), ledger).of_no_frame());
+        }
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
+}
