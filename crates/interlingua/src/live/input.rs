@@ -124,6 +124,9 @@ impl<A: AgentInput> Writer for InputWriter<A> {
                 Some(_) | None => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
             },
             Event::QuestionRequested(_) => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
+            Event::QuestionResolved(_) if self.from_log => {
+                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
+            }
             Event::QuestionResolved(question) => self.agent.answer(question, out),
             Event::TurnStarted(Turn { stop, .. })
             | Event::TurnEnded(Turn { stop, .. })

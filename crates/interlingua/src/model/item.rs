@@ -225,6 +225,8 @@ pub enum Shape {
     /// At most one part, as far as the reader can see.
     #[default]
     One,
+    /// At most one part, as far as the reader can see. The source announced the part before the items within the message.
+    Announced,
     /// A list of parts.
     List,
 }

@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::framing::Framing;
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use serde_json::Value;
@@ -29,10 +30,11 @@ fn dialect(name: &str) -> (&'static Dialect, Role) {
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut sources = Vec::new();
-    for dialect in ["claude-stream", "claude-code"] {
-        for path in files(&root.join(Dialect::named(dialect).unwrap().folder())) {
+    let sessions = DIALECTS.iter().filter(|dialect| matches!(dialect.plane, Plane::Live | Plane::Log));
+    for dialect in sessions {
+        for path in files(&root.join(dialect.folder())) {
             let name = path.strip_prefix(&root).unwrap().display().to_string();
-            sources.push(Source { name, dialect, bytes: std::fs::read(&path).unwrap() });
+            sources.push(Source { name, dialect: dialect.name, bytes: std::fs::read(&path).unwrap() });
         }
     }
     assert!(sources.len() >= 16, "fixtures are missing");
@@ -79,7 +81,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+        } else if path.extension().is_some_and(|extension| extension != "md" && extension != "db") {
             found.push(path);
         }
     }
@@ -131,6 +133,12 @@ fn stream(lines: &str) -> Vec<Value> {
 
 fn of<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
+}
+
+/// Whether the source is a file of lines.
+fn is_lines(source: &Source) -> bool {
+    let (dialect, role) = dialect(source.dialect);
+    dialect.role(role).is_some_and(|spec| spec.framing == Framing::Lines)
 }
 
 fn item(event: &Value) -> &Value {

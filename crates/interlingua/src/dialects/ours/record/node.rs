@@ -328,13 +328,13 @@ impl EntryNode {
                 self.add_file(file, delta.part, json);
             }
             (_, _) if matches!(self.kind, NodeKind::ToolCall(_)) => return false,
-            (Part::Text(text), ContentSoFar::None) if self.shape == Shape::One => {
+            (Part::Text(text), ContentSoFar::None) if self.shape != Shape::List => {
                 self.number(delta.part);
                 self.begin(json);
                 json.open_string().piece(text);
                 self.content = ContentSoFar::Text(delta.part);
             }
-            (Part::Json(value), ContentSoFar::None) if self.shape == Shape::One && !is_ambiguous(value) => {
+            (Part::Json(value), ContentSoFar::None) if self.shape != Shape::List && !is_ambiguous(value) => {
                 self.number(delta.part);
                 self.begin(json);
                 json.raw(value);

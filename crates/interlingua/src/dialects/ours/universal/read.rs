@@ -11,7 +11,7 @@ use crate::error::Code;
 use crate::json::{Str, from_base64};
 use crate::model::{
     Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Neutral,
-    Notice, Part, Session, SessionEnd, Spelling, Status, ToolCall, ToolResult,
+    Notice, Part, Session, SessionEnd, Shape, Spelling, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::Val;
@@ -61,7 +61,13 @@ impl Reader for UniversalReader {
         // Types of events that a writer may have added; a writer adds them again where needed.
         let may_be_added = matches!(
             kind.as_escaped(),
-            "session.ended" | "turn.started" | "turn.ended" | "permission.resolved" | "question.resolved"
+            "session.ended"
+                | "turn.started"
+                | "turn.ended"
+                | "permission.requested"
+                | "permission.resolved"
+                | "question.requested"
+                | "question.resolved"
         );
         self.tick(event, out);
         if may_be_added {
@@ -245,6 +251,7 @@ impl UniversalReader {
             let usual = if of == ItemKindTag::Result { Author::User } else { Author::Assistant };
             let mut head = out.head(ItemKind::Message, usual);
             head.native_id = message;
+            head.within = within;
             // The values of the surrounding message are in the item's `message` member.
             let role = beside.filter(|beside| beside.get("role").is_some());
             if let Some(beside) = role {
@@ -276,6 +283,10 @@ impl UniversalReader {
         head.within = around.or(within);
         head.native_id = native.filter(|_| !is_call_id);
         head.parent = parent;
+        if of == ItemKindTag::Message {
+            // A message without content of its own has no event.
+            head.shape = Shape::Announced;
+        }
         let id = out.start(head);
         let began_part = first.map(claimed_in).unwrap_or_default();
         let (said, reasoning) = (BTreeMap::new(), BTreeMap::new());
@@ -283,15 +294,15 @@ impl UniversalReader {
         self.open.insert(item_id.as_escaped().to_owned(), open);
     }
 
-    /// The open message around an item, or the native id of its parent item.
+    /// The open message or notice around an item, or the native id of its parent item.
     fn parent<'t>(&self, item: Val<'t>) -> (Option<ItemId>, Option<Str<'t>>) {
         let native = item.get("native_parent_id").and_then(|parent| parent.str());
         let Some(parent) = item.get("parent_id").and_then(|parent| parent.str()) else {
             text(item, "parent_id", Field::Structure);
             return (None, native);
         };
-        if let Some(open) = self.open.get(parent.as_escaped()).filter(|open| open.of == ItemKindTag::Message)
-        {
+        let holds_items = |open: &&ReadItem| matches!(open.of, ItemKindTag::Message | ItemKindTag::Notice);
+        if let Some(open) = self.open.get(parent.as_escaped()).filter(holds_items) {
             text(item, "parent_id", Field::Structure);
             return (Some(open.id), native);
         }
@@ -544,6 +555,7 @@ fn session_ended(data: Val<'_>, out: &mut EventSink<'_>) {
     if status.is_some() {
         data.take_str("reason", Field::SessionEndStatus);
     }
+    note_if(data, "terminated_by", "agent");
     let (status, message) =
         (status.unwrap_or(Status::Failed), data.take_str("message", Field::SessionEndMessage));
     out.event(&Event::SessionEnded(SessionEnd { status, message }));

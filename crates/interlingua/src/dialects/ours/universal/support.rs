@@ -27,7 +27,7 @@ pub(super) const fn support(field: Field) -> Support {
             "without a turn or new usage only the envelope tells it, in UTC and never going back",
         ),
         Field::SessionEndStatus | Field::SessionEndMessage => Support::Less("a session ends once"),
-        oversight!() => Support::Less("an answer to a request that is not open is not said"),
+        oversight!() => Support::Less("a second answer to a request is not said"),
         settings!() => Support::Emulated("a status item `request`"),
         Field::UsageInput
         | Field::UsageCacheRead

@@ -2,12 +2,15 @@
 //! only a call leaves no empty message; its values are in the call's item.
 
 mod opening;
+mod requests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::beginning::{Beginning, EarlyInput};
-use super::data::{put_failure, put_permission, put_question, put_turn};
+use requests::{AgentRequest, PendingRequests};
+
+use super::data::{put_failure, put_turn};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
 use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, USAGE};
@@ -17,9 +20,9 @@ use crate::dialects::ours::unreadable_run::{UnreadableLines, UnreadableRun};
 use crate::json::{JsonBuffer, JsonWriter, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
-    Args, Arrival, Author, CallKind, Circumstances, Decision, Delta, Event, FailureClass, Field, ItemHead,
-    ItemId, ItemKind, ItemKindTag, ItemTail, Neutral, Part, Permission, Question, Session, SessionEnd,
-    Spelling, Status, Stop, StopClass, Time, ToolCall, ToolResult, Turn, time,
+    Args, Arrival, Author, CallKind, Circumstances, Delta, Event, FailureClass, Field, ItemHead, ItemId,
+    ItemKind, ItemKindTag, ItemTail, Neutral, Part, Session, SessionEnd, Shape, Spelling, Status, Stop,
+    StopClass, Time, ToolCall, ToolResult, Turn, time,
 };
 use crate::pipe::{Remembered, Writer, WriterOutput};
 
@@ -49,16 +52,13 @@ pub(super) struct UniversalWriter {
     open: HashMap<ItemId, ShownItem, BuildHasherDefault<Identity>>,
     /// The numbers of items, by native id; calls also by call id.
     numbers: Remembered<u64>,
-    /// Open requests.
-    pending: BTreeMap<u64, UnansweredRequest>,
-    /// The number of each open request, by sort (permission or question) and id.
-    pending_numbers: HashMap<(bool, String), u64>,
+    requests: PendingRequests,
     /// The last usage of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
     cut: bool,
-    /// The frame of a failure that no later output of the model followed.
-    failed: Option<u64>,
+    /// Set after a failure, until the model completes a message.
+    failed: bool,
     raw: RawState,
     /// Output after the event that waits for its raw line.
     held: JsonBuffer,
@@ -87,13 +87,6 @@ enum RawState {
 enum Made {
     ByAgent,
     ByUs,
-}
-
-/// An open request, and the values its resolution must repeat.
-struct UnansweredRequest {
-    permission: bool,
-    id: Str<'static>,
-    action: Str<'static>,
 }
 
 impl UniversalWriter {
@@ -273,6 +266,7 @@ impl UniversalWriter {
             }
         }
         match kind {
+            ItemKind::Message if head.shape == Shape::Announced => self.show(&mut open, out),
             ItemKind::Message | ItemKind::Reasoning => {}
             ItemKind::ToolCall(call) => {
                 let call_id = call.call_id.as_ref().map(|id| id.as_escaped().to_owned());
@@ -412,33 +406,26 @@ impl UniversalWriter {
         self.say(made, "turn.ended", out, |json| put_turn("ended", &id, turn, json));
     }
 
-    /// Resolves all open requests at the end of the session.
+    /// Rejects all open requests at the end of a turn or of the session.
     fn settle(&mut self, out: &mut WriterOutput<'_>) {
-        self.pending_numbers.clear();
-        for (_, UnansweredRequest { permission, id, action }) in std::mem::take(&mut self.pending) {
-            if permission {
-                let answer = Some(Decision::Reject(None));
-                let permission = Permission { id, action, call_id: None, input: None, answer, by: None };
-                self.say(Made::ByUs, "permission.resolved", out, |json| put_permission(&permission, json));
-            } else {
-                let question =
-                    Question { id, call_id: None, prompts: Vec::new(), answers: None, declined: true };
-                self.say(Made::ByUs, "question.resolved", out, |json| put_question(&question, false, json));
-            }
+        for request in self.requests.all() {
+            self.resolve(Made::ByUs, &request.rejected(), out);
         }
     }
 
-    /// Removes an open request. Returns whether the request was open: a request is resolved once, and a resolution
-    /// without a request has no event.
-    fn resolves(&mut self, is_permission: bool, id: &Str<'_>) -> bool {
-        let number = self.pending_numbers.remove(&(is_permission, id.as_escaped().to_owned()));
-        number.and_then(|number| self.pending.remove(&number)).is_some()
+    fn ask(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
+        self.requests.ask(request, self.sequence);
+        self.say(made, request.requested(), out, |json| request.write(true, json));
     }
 
-    fn asked(&mut self, request: UnansweredRequest) {
-        let number = self.sequence;
-        self.pending_numbers.insert((request.permission, request.id.as_escaped().to_owned()), number);
-        self.pending.insert(number, request);
+    /// Writes the resolution of a request. A resolution without a request gets a request before it: an agent may only tell
+    /// what a rule has decided.
+    fn resolve(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
+        if !self.requests.resolve(request) {
+            self.ask(Made::ByUs, &request.unanswered(), out);
+            self.requests.resolve(request);
+        }
+        self.say(made, request.resolved(), out, |json| request.write(false, json));
     }
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
@@ -459,17 +446,18 @@ impl UniversalWriter {
 
 impl UniversalWriter {
     /// Tracks whether the model's last output was a failure.
-    fn watch_failure(&mut self, event: &Event<'_>, frame: u64) {
+    fn watch_failure(&mut self, event: &Event<'_>) {
         match event {
-            Event::Error(_) => self.failed = Some(frame),
+            Event::Error(_) => self.failed = true,
             Event::TurnEnded(Turn { stop: Some(stop), .. }) | Event::Usage(Turn { stop: Some(stop), .. }) => {
-                self.failed = (stop.class == StopClass::Error).then_some(frame);
+                self.failed = stop.class == StopClass::Error;
             }
-            Event::ItemStarted(head) if head.author == Author::Assistant => {
-                // Claude Code repeats the failure as a synthetic message, and a line may hold a failure and part of a
-                // response.
-                let is_told = head.model.as_ref().is_some_and(|model| model.is("<synthetic>"));
-                self.failed = self.failed.filter(|failed| is_told || *failed == frame);
+            Event::ItemCompleted(ItemTail { id, status: Status::Completed, .. }) => {
+                self.failed &= self.open.get(id).is_some_and(|item| {
+                    // Claude Code repeats the failure as a synthetic message.
+                    let model = item.circumstances.model.as_ref();
+                    item.author != Author::Assistant || model.is_some_and(|model| model.is("<synthetic>"))
+                });
             }
             _ => {}
         }
@@ -477,7 +465,7 @@ impl UniversalWriter {
 
     fn tell(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.end_unreadable(out);
-        self.watch_failure(event, out.ledger.frame_number());
+        self.watch_failure(event);
         match event {
             Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session, out),
             Event::SessionEnded(_) if self.ended.is_some() => {
@@ -498,32 +486,31 @@ impl UniversalWriter {
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(delta) => self.delta(delta, out),
             Event::ItemCompleted(tail) => self.completed(tail, out),
-            Event::PermissionRequested(permission) => {
-                let (id, action) =
-                    (permission.id.clone().into_owned(), permission.action.clone().into_owned());
-                self.asked(UnansweredRequest { permission: true, id, action });
-                self.say(Made::ByAgent, "permission.requested", out, |json| put_permission(permission, json));
+            // An agent may repeat a request that is still open.
+            Event::PermissionRequested(permission) if self.requests.is_open(true, &permission.id) => {
+                out.lose_event(ItemKindTag::Message, event, Reason::Merged);
             }
-            Event::PermissionResolved(permission) => {
-                if self.resolves(true, &permission.id) {
-                    let say = |json: &mut JsonWriter<'_>| put_permission(permission, json);
-                    self.say(Made::ByAgent, "permission.resolved", out, say);
-                } else {
-                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
-                }
+            Event::QuestionRequested(question) if self.requests.is_open(false, &question.id) => {
+                out.lose_event(ItemKindTag::Message, event, Reason::Merged);
+            }
+            Event::PermissionRequested(permission) => {
+                self.ask(Made::ByAgent, &AgentRequest::Permission(permission.clone()), out);
             }
             Event::QuestionRequested(question) => {
-                let id = question.id.clone().into_owned();
-                self.asked(UnansweredRequest { permission: false, id, action: Str::default() });
-                self.say(Made::ByAgent, "question.requested", out, |json| put_question(question, true, json));
+                self.ask(Made::ByAgent, &AgentRequest::Question(question.clone()), out);
+            }
+            // A request is resolved once.
+            Event::PermissionResolved(permission) if self.requests.was_resolved(true, &permission.id) => {
+                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
+            }
+            Event::QuestionResolved(question) if self.requests.was_resolved(false, &question.id) => {
+                out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
+            }
+            Event::PermissionResolved(permission) => {
+                self.resolve(Made::ByAgent, &AgentRequest::Permission(permission.clone()), out);
             }
             Event::QuestionResolved(question) => {
-                if self.resolves(false, &question.id) {
-                    let say = |json: &mut JsonWriter<'_>| put_question(question, false, json);
-                    self.say(Made::ByAgent, "question.resolved", out, say);
-                } else {
-                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
-                }
+                self.resolve(Made::ByAgent, &AgentRequest::Question(question.clone()), out);
             }
             Event::Error(failure) => {
                 let cut = failure.class == FailureClass::Incomplete;
@@ -655,8 +642,8 @@ impl Writer for UniversalWriter {
         let made = if self.ended.is_some() { Made::ByAgent } else { Made::ByUs };
         let broken = match (cut, self.failed) {
             (true, _) => Status::Interrupted,
-            (false, Some(_)) => Status::Failed,
-            (false, None) => Status::Completed,
+            (false, true) => Status::Failed,
+            (false, false) => Status::Completed,
         };
         let (status, message) = self.ended.take().unwrap_or((broken, None));
         self.say(made, "session.ended", out, |json| {
