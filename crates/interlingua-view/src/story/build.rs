@@ -83,6 +83,8 @@ struct SessionNames {
 #[derive(Debug)]
 struct ModelResponse {
     turn: usize,
+    /// Set for a turn without an id: its usage is that of its responses.
+    is_turn: bool,
     usage: Option<Usage>,
     cost: Option<f64>,
 }
@@ -131,13 +133,21 @@ impl Gathering {
             Event::Model(model) => {
                 self.notice("model on offer", model.id.as_ref().map(Piece::named));
             }
-            Event::TurnStarted(turn) => self.open_response = Some(self.response(turn)),
+            Event::TurnStarted(turn) => {
+                let at = self.response(turn);
+                self.open_response = Some(at);
+                if let Some(response) = self.responses.get_mut(at) {
+                    response.is_turn = turn.id.is_none();
+                }
+            }
             Event::Usage(turn) => {
                 self.response(turn);
             }
             Event::TurnEnded(turn) => {
+                let began = self.open_response.take();
+                let turn = &Turn { usage: self.rest_of_turn(began, turn), ..turn.clone() };
                 // A turn end without an id ends the latest turn.
-                match self.open_response.take().filter(|_| turn.id.is_none()) {
+                match began.filter(|_| turn.id.is_none()) {
                     Some(at) => self.go_on(at, turn),
                     None => {
                         self.response(turn);
@@ -168,11 +178,11 @@ impl Gathering {
         let Self { mut story, responses, .. } = self;
         story.session = last;
         story.report = report;
-        for ModelResponse { turn, usage, cost } in responses {
+        for ModelResponse { turn, is_turn, usage, cost } in responses {
             let Some(turn) = story.turns.get_mut(turn) else { continue };
             if let Some(usage) = usage {
                 turn.usage = turn.usage.and(&usage);
-                turn.responses += 1;
+                turn.responses += u64::from(!is_turn);
             }
             if let Some(cost) = cost {
                 turn.cost = Some(turn.cost.unwrap_or(0.0) + cost);
@@ -327,10 +337,21 @@ impl Gathering {
         };
         if at == next {
             let turn = self.story.turns.len().saturating_sub(1);
-            self.responses.push(ModelResponse { turn, usage: None, cost: None });
+            self.responses.push(ModelResponse { turn, is_turn: false, usage: None, cost: None });
         }
         self.go_on(at, turn);
         at
+    }
+
+    /// The usage at the end of a turn is the turn's total: the part that the responses of the turn did not report.
+    fn rest_of_turn(&self, began: Option<usize>, end: &Turn<'_>) -> Option<Usage> {
+        let usage = end.usage.as_ref()?;
+        // A turn with an id is a response, whose reports are cumulative.
+        let Some(at) = began.filter(|_| end.id.is_none()) else { return Some(*usage) };
+        let responses = self.responses.get(at + 1..).unwrap_or_default();
+        let told = responses.iter().filter_map(|response| response.usage.as_ref());
+        let rest = usage.increase_over(&told.fold(Usage::default(), |sum, usage| sum.and(usage)));
+        rest.counts().iter().any(|(_, count)| count.is_some_and(|count| count > 0)).then_some(rest)
     }
 
     fn go_on(&mut self, at: usize, later: &Turn<'_>) {
