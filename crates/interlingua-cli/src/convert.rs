@@ -18,14 +18,14 @@ use interlingua_record::contract::Refusal;
 use interlingua_report::json::ReportWriter;
 use interlingua_report::{Converted, Identified, Summary, render, safe};
 use interlingua_sessions::places::FilePlace;
-use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, Opened};
+use interlingua_sessions::{self as sessions, FollowedInput, FoundFile, FoundFiles, InputPlace, Opened};
 
 use crate::backends;
 use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::{Convert, SourceFlags};
 use crate::outputs::{self, NewFolders, Sink, Taken};
 use crate::talk::{self, Talk};
-use crate::{jobs, join};
+use crate::{jobs, join, stop};
 
 /// The summary of a run of this command.
 pub(crate) type RunSummary = Summary<CommandError>;
@@ -42,6 +42,10 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     let summary = match (inputs, output) {
         (_, Some(output)) if args.join => join::join(inputs, output, is_directory(output), args, talk)?,
         (_, None) if args.join => return Err(CommandError::NeedsOutput),
+        (inputs, _) if args.follow && (inputs.len() > 1 || inputs.iter().any(|one| is_several(one))) => {
+            let hint = "name one file, or `-` for stdin".to_owned();
+            return Err(CommandError::Usage("`--follow` follows one input".to_owned(), Some(hint)));
+        }
         ([one], output) if !is_several(one) && !output.is_some_and(is_directory) => {
             if !keeps_joined(args) && sessions::is_joined(one) {
                 return Err(CommandError::HoldsSessions(safe::path_name(one)));
@@ -79,7 +83,7 @@ fn single(
     args: &Convert,
     talk: &Talk,
 ) -> Result<RunSummary, CommandError> {
-    let input = InputPlace::of(path);
+    let input = if args.follow { followed(path) } else { InputPlace::of(path) };
     let stdout = if output.is_none() { outputs::stdout_file() } else { None };
     let written: Vec<&Path> = output.into_iter().chain(stdout).chain(report_place(args)).collect();
     let read: Vec<&Path> = input.path().into_iter().chain(args.backend.backends.as_deref()).collect();
@@ -130,6 +134,13 @@ fn single(
     talk.say(&render::converted(&converted, talk.verbose));
     account.add(&converted);
     account.end()
+}
+
+/// An input that another program still writes. The next signal ends it.
+pub(crate) fn followed(path: &Path) -> InputPlace {
+    let (input, end) = FollowedInput::new(path);
+    stop::end_instead(end);
+    InputPlace::Followed(input)
 }
 
 /// Message for several records on stdout.
@@ -393,7 +404,7 @@ fn conversion_options(
         .with_backend(backends::chosen(&args.backend, to.0)?)
         .with_model(args.model.clone())
         .with_now(now())
-        .with_whole(!matches!(input, InputPlace::Stdin)))
+        .with_whole(!matches!(input, InputPlace::Stdin | InputPlace::Followed(_))))
 }
 
 /// Opens the file of each record after the first, if the records of an input go to separate files.

@@ -113,6 +113,10 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Wait for more of a growing log, and convert it as it is written; Ctrl-C ends it
+    #[arg(long, conflicts_with_all = ["join", "skip_existing"])]
+    pub(crate) follow: bool,
+
     /// Skip files whose output exists already
     #[arg(long)]
     pub(crate) skip_existing: bool,
@@ -216,6 +220,10 @@ pub(crate) struct ShowSession {
     /// Unfold all parts, including bookkeeping
     #[arg(long)]
     pub(crate) full: bool,
+
+    /// Show a growing log, or a pipe, as it is written; Ctrl-C ends it
+    #[arg(long, conflicts_with_all = ["markdown", "html", "output", "no_pager", "width"])]
+    pub(crate) follow: bool,
 
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]

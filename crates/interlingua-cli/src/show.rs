@@ -9,9 +9,9 @@ use interlingua::json::Output;
 use interlingua_report::safe::{self, ScreenWriter};
 use interlingua_report::{Identified, render};
 use interlingua_sessions::{InputPlace, SourceError};
-use interlingua_view::{Look, StoryForm, StoryReader};
+use interlingua_view::{FollowReader, Look, StoryForm, StoryReader};
 
-use crate::convert::options;
+use crate::convert::{self, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::ShowSession;
 use crate::outputs::{self, Sink};
@@ -20,6 +20,9 @@ use pager::Pager;
 
 #[expect(clippy::disallowed_methods, reason = "only asks whether stdout is a terminal")]
 pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError> {
+    if args.follow {
+        return follow(args);
+    }
     let input = InputPlace::of(&args.file);
     // `-` as output means stdout, as `-` as input means stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -78,6 +81,32 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     if let Some(output) = output {
         talk.say(&shown(name, &identity, output, form.name()));
     }
+    Ok(Exit::Done)
+}
+
+/// Shows a session while another program writes it.
+#[expect(clippy::disallowed_methods, reason = "only asks about stdout, and writes there")]
+fn follow(args: &ShowSession) -> Result<Exit, CommandError> {
+    let input = convert::followed(&args.file);
+    let name = input.name();
+    let opened = input.open_live(&args.source.hints(), args.source.max_unpacked)?;
+    let identity = opened.identify(&name, &args.source.hints())?;
+    let (dialect, role) = (identity.dialect, identity.spec.role);
+    let options = convert::options(&args.source).with_source_name(input.stem());
+    let stdout = io::stdout();
+    let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    let reader = FollowReader::new(&identity, &options, args.full, colour);
+    let mut reader = reader.map_err(|_| SourceError::CannotRead(dialect, role))?;
+    let mut screen = ScreenWriter(stdout.lock());
+    let mut say = |text: &str| {
+        let written = screen.write_all(text.as_bytes()).and_then(|()| screen.flush());
+        written.map_err(CommandError::Output)
+    };
+    opened.each(|error| CommandError::Read(name.clone(), error), |bytes| say(&reader.push(bytes)))?;
+    let Some(last) = reader.finish() else {
+        return Err(CommandError::NothingRead { name, dialect, looks_like: identity.looks_like });
+    };
+    say(&last)?;
     Ok(Exit::Done)
 }
 

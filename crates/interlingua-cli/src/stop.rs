@@ -3,12 +3,27 @@
 
 #[cfg(unix)]
 use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(unix)]
 use interlingua_report::render::{number, plural};
 
+use interlingua_sessions::FollowEnd;
+
 use crate::outputs::open_files;
 use crate::talk::{self, Talk};
+
+/// The input that is followed: the first signal ends the input instead of the command.
+static FOLLOWED: Mutex<Option<FollowEnd>> = Mutex::new(None);
+
+fn followed() -> MutexGuard<'static, Option<FollowEnd>> {
+    FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets the next signal end this input instead of the command.
+pub(crate) fn end_instead(input: FollowEnd) {
+    *followed() = Some(input);
+}
 
 /// Starts a thread that waits for termination signals for as long as the command runs.
 #[cfg(unix)]
@@ -32,7 +47,12 @@ pub(crate) fn listen(quiet: bool) {
     let listener = std::thread::Builder::new().name("stop".to_owned());
     // If the thread cannot be started, signals have their default effect.
     let _ = listener.spawn(move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if let Some(input) = followed().take() {
+                // The command goes on to the end of the input. A second signal stops it.
+                input.end();
+                continue;
+            }
             let (done, expected) = open_files().abandon();
             interlingua_sessions::remove_private_folders();
             talk::clear_bar();

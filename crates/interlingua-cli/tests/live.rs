@@ -156,3 +156,49 @@ fn a_pipe_in_small_pieces_gives_the_output_of_a_file() {
     }
     assert_eq!(live.end(), whole.stdout());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_growing_file_is_followed_until_a_signal_ends_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.jsonl");
+    std::fs::write(&path, claude_line(0)).expect("written");
+    for (args, last) in [("convert --follow --to universal", "session.ended"), ("show --follow", "word-4-word")] {
+        let mut live = Live::start(&format!("{args} {}", path.display()));
+        live.expect("word-0-word");
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
+        for number in 1..5 {
+            let line = claude_line(number);
+            let (half, rest) = line.split_at(line.len() / 2);
+            file.write_all(half.as_bytes()).expect("written");
+            file.write_all(rest.as_bytes()).expect("written");
+            live.expect(&format!("word-{number}-word"));
+        }
+        let id = live.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", "INT", &id]).status().expect("kill runs").success());
+        assert!(live.end().contains(last));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_followed_pipe_whose_writer_goes_on() {
+    let mut live = Live::start("show --follow -");
+    live.write(&claude_line(0));
+    live.expect("word-0-word");
+    let id = live.child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "INT", &id]).status().expect("kill runs").success());
+    // The input stays open until the command has ended.
+    assert!(live.child.wait().expect("the command ends").success());
+}
+
+#[test]
+fn a_followed_file_that_is_cut_short_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.jsonl");
+    std::fs::write(&path, claude_line(0) + &claude_line(1)).expect("written");
+    let mut live = Live::start(&format!("show --follow {}", path.display()));
+    live.expect("word-1-word");
+    std::fs::write(&path, "").expect("written");
+    assert_eq!(live.child.wait().expect("the command ends").code(), Some(1));
+}

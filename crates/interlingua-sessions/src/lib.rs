@@ -34,6 +34,7 @@
 
 mod content;
 mod error;
+mod followed;
 mod globs;
 mod identify;
 mod joined;
@@ -45,6 +46,7 @@ mod unpack;
 
 pub use content::ContentForm;
 pub use error::{SourceError, of_one_dialect};
+pub use followed::{FollowEnd, FollowedInput};
 pub use globs::is_pattern;
 pub use identify::SourceHints;
 pub use joined::{Family, SeparatedInput, is_joined, kinship};

@@ -11,6 +11,7 @@ use interlingua::sniff::{self, Candidates, Detection, Guess};
 use interlingua_report::safe;
 
 use crate::content::ContentForm;
+use crate::followed::FollowedInput;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::places::{is_temporary, same_place, stdin_file};
@@ -30,6 +31,8 @@ pub enum InputPlace {
     Stored(SessionInput),
     /// A session of a joined record.
     Separated(SeparatedInput),
+    /// A file or stdin that another program still writes.
+    Followed(FollowedInput),
 }
 
 impl InputPlace {
@@ -45,6 +48,7 @@ impl InputPlace {
             InputPlace::File(path) => Some(path),
             InputPlace::Stored(session) => Some(&session.store),
             InputPlace::Separated(session) => Some(&session.record),
+            InputPlace::Followed(input) => input.path.as_deref(),
         }
     }
 
@@ -55,13 +59,16 @@ impl InputPlace {
             InputPlace::File(path) => safe::path_name(path),
             InputPlace::Stored(session) => session.name(),
             InputPlace::Separated(session) => session.name(),
+            InputPlace::Followed(input) => {
+                input.path.as_deref().map_or_else(|| "stdin".to_owned(), safe::path_name)
+            }
         }
     }
 
     /// Whether the input can be read a second time: a pipe cannot.
     pub fn opens_again(&self) -> bool {
         match self {
-            InputPlace::Stdin => false,
+            InputPlace::Stdin | InputPlace::Followed(_) => false,
             InputPlace::File(path) => path.is_file(),
             InputPlace::Stored(_) | InputPlace::Separated(_) => true,
         }
@@ -74,6 +81,10 @@ impl InputPlace {
             InputPlace::File(path) => session_folder(path).or_else(|| file_stem(path)),
             InputPlace::Stored(session) => Some(session.id().to_owned()),
             InputPlace::Separated(session) => Some(session.file.clone()).filter(|file| !file.is_empty()),
+            InputPlace::Followed(input) => {
+                let path = input.path.as_deref()?;
+                session_folder(path).or_else(|| file_stem(path))
+            }
         }
     }
 
@@ -83,6 +94,7 @@ impl InputPlace {
             InputPlace::Stdin => stdin_file().is_none(),
             InputPlace::File(path) => fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
             InputPlace::Stored(_) | InputPlace::Separated(_) => false,
+            InputPlace::Followed(_) => true,
         }
     }
 
@@ -92,9 +104,11 @@ impl InputPlace {
             InputPlace::File(path) if session_folder(path).is_none() => {
                 Some(std::path::absolute(path).ok()?.to_string_lossy().into_owned())
             }
-            InputPlace::Stdin | InputPlace::File(_) | InputPlace::Stored(_) | InputPlace::Separated(_) => {
-                None
-            }
+            InputPlace::Stdin
+            | InputPlace::File(_)
+            | InputPlace::Stored(_)
+            | InputPlace::Separated(_)
+            | InputPlace::Followed(_) => None,
         }
     }
 
@@ -143,6 +157,7 @@ impl InputPlace {
             InputPlace::Stored(session) => session.open().map_err(failed)?,
             InputPlace::Separated(session) => Box::new(session.open().map_err(failed)?),
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
+            InputPlace::Followed(input) => input.open().map_err(failed)?,
         };
         let rest = Unpacked::new(input, most_unpacked).map_err(failed)?;
         Ok(Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() })
@@ -408,6 +423,7 @@ impl FoundFiles {
                 store.join(session.number.to_string())
             }
             InputPlace::Separated(session) => session.record.join(session.number.to_string()),
+            InputPlace::Followed(input) => input.path.clone().unwrap_or_else(|| PathBuf::from("-")),
         };
         if self.seen.insert(place) {
             self.files.push(file);

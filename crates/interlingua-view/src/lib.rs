@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! bytes -> StoryReader (events -> Story) -> StoryForm::write -> text, Markdown, HTML
+//! bytes -> FollowReader (events -> text as the session goes on)
 //! bytes -> stats::SessionCounter (events -> counts) -> stats::StatsReport -> table, JSON
 //! ```
 //!
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod diffs;
+mod follow;
 mod html;
 mod markdown;
 mod page_text;
@@ -50,6 +52,7 @@ use interlingua::framing::Framing;
 use interlingua::pipe::Pipe;
 use interlingua_report::Identified;
 
+pub use follow::FollowReader;
 pub use story::Story;
 use story::StoryWriter;
 
