@@ -163,7 +163,9 @@ fn a_growing_file_is_followed_until_a_signal_ends_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.jsonl");
     std::fs::write(&path, claude_line(0)).expect("written");
-    for (args, last) in [("convert --follow --to universal", "session.ended"), ("show --follow", "word-4-word")] {
+    for (args, last) in
+        [("convert --follow --to universal", "session.ended"), ("show --follow", "word-4-word")]
+    {
         let mut live = Live::start(&format!("{args} {}", path.display()));
         live.expect("word-0-word");
         let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");

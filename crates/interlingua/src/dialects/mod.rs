@@ -305,13 +305,51 @@ pub struct Options {
     /// The items of the source that count, from a first pass over the source ([`crate::log::OutlineReader`]); for logs
     /// written from another dialect. Without an outline, items are written in file order.
     pub outline: Option<Arc<Outline>>,
+    /// The id of the session in universal events; by default the agent's own id.
+    pub session_id: Option<String>,
+    /// The events of the session so far, for universal events that continue a session.
+    pub progress: Option<SessionProgress>,
     /// The dialect that is read; the pipe sets it.
     pub source: Option<&'static str>,
     /// Whether the report lists the fate of every leaf.
     pub trace: bool,
 }
 
+/// The universal events of a session so far: later events continue the numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
+pub struct SessionProgress {
+    /// The number of the last event.
+    pub sequence: u64,
+    /// The number of the last item.
+    pub items: u64,
+    /// The number of the last turn.
+    pub turns: u64,
+    /// The agent's own id of the session.
+    pub native_session_id: Option<String>,
+}
+
+impl SessionProgress {
+    /// The progress after the event with this number.
+    #[must_use]
+    pub fn new(sequence: u64, items: u64, turns: u64, native_session_id: Option<String>) -> Self {
+        Self { sequence, items, turns, native_session_id }
+    }
+}
+
 impl Options {
+    /// Sets the id of the session in universal events.
+    #[must_use]
+    pub fn with_session_id(self, session_id: impl Into<Option<String>>) -> Self {
+        Self { session_id: session_id.into(), ..self }
+    }
+
+    /// Sets the events of the session so far.
+    #[must_use]
+    pub fn with_progress(self, progress: impl Into<Option<SessionProgress>>) -> Self {
+        Self { progress: progress.into(), ..self }
+    }
+
     /// Sets the size limits of a frame.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {

@@ -4,9 +4,10 @@
 use super::{EventSink, Order, Stages, Writer, WriterOutput, readable};
 use crate::dialects::{Dialect, Options, Role};
 use crate::error::Error;
-use crate::json::JsonBuffer;
+use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
-use crate::model::{Event, ItemHead, supports_everything};
+use crate::model::{Event, ItemHead, SupportTable, supports_everything};
+use crate::tape::Val;
 
 /// The connection to one running agent.
 ///
@@ -53,16 +54,27 @@ struct InputSide {
     bytes: Vec<u8>,
 }
 
+impl InputSide {
+    fn received(&mut self, frame: Val<'_>) {
+        let Self { writer, json, ledger, bytes } = self;
+        writer.received(frame, &mut WriterOutput::new(json.emit(bytes), ledger).of_no_frame());
+    }
+}
+
 impl AgentLink {
     /// A connection to an agent that speaks this dialect.
     pub fn new(dialect: &Dialect, options: &Options) -> Result<Self, Error> {
+        Self::with_support(dialect, supports_everything, options)
+    }
+
+    fn with_support(dialect: &Dialect, support: SupportTable, options: &Options) -> Result<Self, Error> {
         let (spec, reader) = readable((dialect, Role::Live))?;
         let input = dialect.role(Role::Input).and_then(|spec| spec.write.as_ref());
         let input = input.ok_or(Error::CannotWrite(dialect.name, Role::Input.word()))?;
         let options = &Options { source: Some(dialect.name), ..options.clone() };
         Ok(Self {
             stages: Stages::new(dialect, spec, reader(options), options),
-            ledger: Ledger::new(supports_everything, spec.framing, options.trace),
+            ledger: Ledger::new(support, spec.framing, options.trace),
             unused: JsonBuffer::default(),
             input: InputSide {
                 writer: (input.make)(options),
@@ -100,6 +112,118 @@ impl AgentLink {
     }
 }
 
+/// A running agent as a stream in another dialect, usually universal events: the agent's bytes and the client's events
+/// become lines of one stream.
+///
+/// ```
+/// use interlingua::dialects::{Options, Role};
+/// use interlingua::model::{Event, Session};
+/// use interlingua::pipe::AgentStream;
+///
+/// let options = Options::default().with_session_id("mine".to_owned());
+/// let mut stream = AgentStream::new("claude-stream".parse()?, ("universal".parse()?, Role::Live), &options)?;
+/// let mut lines = Vec::new();
+/// stream.send(&Event::SessionStarted(Session::default()), &mut lines);
+/// stream.receive(b"{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}\n", &mut lines);
+/// stream.finish(&mut lines);
+/// assert!(String::from_utf8(lines)?.contains(r#""session_id":"mine","native_session_id":"s1""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AgentStream {
+    link: AgentLink,
+    writer: Box<dyn Writer>,
+    json: JsonBuffer,
+    /// The order of the client's events in the stream.
+    order: Order,
+}
+
+impl AgentStream {
+    /// A stream of an agent that speaks the dialect `from`.
+    pub fn new(from: &Dialect, to: (&Dialect, Role), options: &Options) -> Result<Self, Error> {
+        let target = to.0.role(to.1).and_then(|spec| spec.write.as_ref());
+        let target = target.ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
+        let link = AgentLink::with_support(from, target.support, options)?;
+        let options = &Options { source: Some(from.name), ..options.clone() };
+        let mut order = Order::new(&options.limits);
+        // There is no input to compare the size of the output with.
+        order.read(usize::MAX);
+        Ok(Self { link, writer: (target.make)(options), json: JsonBuffer::default(), order })
+    }
+
+    /// Reads the next bytes of the agent, of any length, and writes their events to the stream. Returns the bytes to send
+    /// to the agent.
+    pub fn receive(&mut self, bytes: &[u8], out: &mut dyn Output) -> Vec<u8> {
+        let Self { link, writer, json, order: _ } = self;
+        let AgentLink { stages, ledger, input, .. } = link;
+        stages.push(bytes, &mut StreamOutput { writer: &mut **writer, input }, ledger, json, out);
+        std::mem::take(&mut input.bytes)
+    }
+
+    /// Writes an event of the client to the stream and to the agent. Returns the bytes to send to the agent.
+    pub fn send(&mut self, event: &Event<'_>, out: &mut dyn Output) -> Vec<u8> {
+        self.note(event, out);
+        self.link.send(event)
+    }
+
+    /// Sends an event of the client to the agent alone, because the agent repeats it in its output. Returns the bytes to send
+    /// to the agent.
+    pub fn send_only(&mut self, event: &Event<'_>) -> Vec<u8> {
+        self.link.send(event)
+    }
+
+    /// Writes an event to the stream alone.
+    pub fn note(&mut self, event: &Event<'_>, out: &mut dyn Output) {
+        let Self { link, writer, json, order } = self;
+        json.emit(out).begin_push();
+        let target = WriterOutput::new(json.emit(out), &mut link.ledger);
+        EventSink { writer: &mut **writer, order, out: target }.event_unclaimed(event);
+        json.emit(out).end_push();
+    }
+
+    /// Ends the agent's output: open items and an open turn are closed as interrupted, and the stream is ended. Returns the
+    /// report on the agent's output.
+    pub fn finish(self, out: &mut dyn Output) -> Report {
+        let Self { link, mut writer, mut json, order: _ } = self;
+        let AgentLink { mut stages, mut ledger, mut input, .. } = link;
+        let mut output = StreamOutput { writer: &mut *writer, input: &mut input };
+        stages.finish_with(&[], &mut output, &mut ledger, &mut json, out);
+        ledger.report()
+    }
+}
+
+impl std::fmt::Debug for AgentStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentStream").field("link", &self.link).finish_non_exhaustive()
+    }
+}
+
+/// Passes the events of the agent to the writer of the stream, and each frame to the writer of the agent's input.
+struct StreamOutput<'l> {
+    writer: &'l mut dyn Writer,
+    input: &'l mut InputSide,
+}
+
+impl Writer for StreamOutput<'_> {
+    fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
+        self.writer.takes(head)
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        self.writer.event(event, out);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        if let LeftoverBody::Frame(tape) = leftover.body {
+            self.input.received(tape.root());
+        }
+        self.writer.leftover(leftover, out);
+    }
+
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
+        self.writer.finish(out);
+    }
+}
+
 impl std::fmt::Debug for AgentLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentLink").field("ledger", &self.ledger).finish_non_exhaustive()
@@ -123,8 +247,7 @@ impl<F: FnMut(&Event<'_>) + Send> Writer for AgentOutput<'_, F> {
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         if let LeftoverBody::Frame(tape) = leftover.body {
-            let InputSide { writer, json, ledger, bytes } = &mut *self.input;
-            writer.received(tape.root(), &mut WriterOutput::new(json.emit(bytes), ledger).of_no_frame());
+            self.input.received(tape.root());
         }
         leftover.mark_kept(out.ledger);
     }

@@ -18,7 +18,7 @@ mod open_items;
 mod remembered;
 mod target;
 
-pub use agent_link::AgentLink;
+pub use agent_link::{AgentLink, AgentStream};
 pub use answer::{AnswerWriter, function_call};
 pub use events::EventSink;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};

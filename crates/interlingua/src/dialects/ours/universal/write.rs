@@ -14,10 +14,10 @@ use super::data::{put_failure, put_turn};
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
 use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, USAGE};
-use crate::dialects::Options;
 use crate::dialects::ours::lose_tail;
 use crate::dialects::ours::unreadable_run::{UnreadableLines, UnreadableRun};
-use crate::json::{JsonBuffer, JsonWriter, Str};
+use crate::dialects::{Options, SessionProgress};
+use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
     Args, Arrival, Author, CallKind, Circumstances, Delta, Event, FailureClass, Field, ItemHead, ItemId,
@@ -37,6 +37,10 @@ pub(super) struct UniversalWriter {
     now: Option<u64>,
     /// Set while the time of events does not come from the source.
     time_is_made_up: bool,
+    /// The session's id that the caller chose, escaped.
+    session_id: Option<String>,
+    /// Set while the events of a client are written, not those of the agent.
+    from_client: bool,
     /// The session's id in the envelope, escaped; fixed with the first event.
     session: Option<String>,
     native_session: Option<String>,
@@ -91,13 +95,30 @@ enum Made {
 
 impl UniversalWriter {
     pub(super) fn new(options: &Options) -> Self {
-        Self {
+        let own = |text: &String| Str::plain(text).as_escaped().to_owned();
+        let session_id = options.session_id.as_ref().map(own);
+        let now = options.now.filter(|_| session_id.is_some()).map(|now| Raw::owned(now.to_string()));
+        let writer = Self {
             source_name: options.source_name.clone(),
             include_raw: options.include_raw,
-            beginning: Some(Beginning::new(options.whole)),
+            // A session with a chosen id need not wait for the agent's id.
+            beginning: session_id.is_none().then(|| Beginning::new(options.whole)),
             now: options.now,
-            time: EPOCH.to_owned(),
+            time: now.and_then(|now| time::utc(&now)).unwrap_or_else(|| EPOCH.to_owned()),
+            session_id,
             ..Self::default()
+        };
+        let Some(progress) = &options.progress else { return writer };
+        // The session has begun: no event waits for its id, and no event announces it again.
+        let SessionProgress { sequence, items, turns, native_session_id } = progress;
+        Self {
+            beginning: None,
+            session: writer.session_id.clone().or_else(|| native_session_id.as_ref().map(own)),
+            native_session: native_session_id.as_ref().map(own),
+            sequence: *sequence,
+            items: *items,
+            turns: *turns,
+            ..writer
         }
     }
 
@@ -136,11 +157,12 @@ impl UniversalWriter {
         json.close_string().key("sequence").u64(self.sequence).key("time").literal(&self.time);
         json.key("session_id").literal(session).key("native_session_id");
         opt_word(self.native_session.as_deref(), &mut json);
-        json.key("synthetic").bool(by_us).key("source").literal(if by_us { "daemon" } else { "agent" });
+        let source = if by_us || self.from_client { "daemon" } else { "agent" };
+        json.key("synthetic").bool(by_us).key("source").literal(source);
         json.key("type").literal(kind).key("data");
         data(&mut json);
         json.key("raw");
-        if self.include_raw && !by_us && !waiting {
+        if self.include_raw && !by_us && !self.from_client && !waiting {
             self.raw = RawState::PendingEntries;
         } else {
             json.null().end_object().end_frame("\n");
@@ -568,6 +590,7 @@ impl UniversalWriter {
 
 impl Writer for UniversalWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        self.from_client = out.is_made_up();
         match &mut self.beginning {
             None => self.tell(event, out),
             Some(beginning) => {

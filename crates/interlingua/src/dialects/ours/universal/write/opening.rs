@@ -116,8 +116,9 @@ impl UniversalWriter {
         let own = |text: &Str<'_>| text.as_escaped().to_owned();
         let named = || self.source_name.as_ref().map(|name| own(&Str::plain(name)));
         self.native_session = session.id.as_ref().map(own);
-        self.session =
-            Some(self.native_session.clone().or_else(named).unwrap_or_else(|| "unknown".to_owned()));
+        let native = || self.native_session.clone();
+        let id = self.session_id.clone().or_else(native).or_else(named);
+        self.session = Some(id.unwrap_or_else(|| "unknown".to_owned()));
         if let Some(start) = &session.start {
             self.tick(start);
         }
