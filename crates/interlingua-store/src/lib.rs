@@ -50,6 +50,7 @@ mod queue;
 mod record;
 mod recorder;
 mod reply;
+mod session_log;
 mod sql;
 mod sqlite;
 mod store;
@@ -66,6 +67,7 @@ pub use exchange::{ExchangeFacts, StoredAttempt, StoredExchange, StoredFailure};
 pub use record::{RecordError, record};
 pub use recorder::{ExchangeRecorder, RecorderCounts, RecorderSettings, StoreTrouble};
 pub use reply::Reply;
+pub use session_log::{AgentEventRow, AgentSessionRow, SessionLog};
 pub use store::{ClientSums, Deleted, ListFilter, Retention, Store, StoreSize};
 
 /// The database of a store.

@@ -59,6 +59,11 @@ impl<D: Database> SqlStore<D> {
         }
     }
 
+    /// The connection, with the tables of the store.
+    pub(crate) fn into_database(self) -> D {
+        self.database
+    }
+
     fn exchanges(
         &mut self,
         condition: &str,
@@ -512,28 +517,28 @@ fn facts_of(row: &mut Columns) -> Result<ExchangeFacts, StoreError> {
 }
 
 /// The values of a row, read from left to right.
-struct Columns(std::vec::IntoIter<Value>);
+pub(crate) struct Columns(std::vec::IntoIter<Value>);
 
 impl Columns {
-    fn of(row: Row) -> Self {
+    pub(crate) fn of(row: Row) -> Self {
         Self(row.into_iter())
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(crate) fn text(&mut self) -> Option<String> {
         match self.0.next()? {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    fn count(&mut self) -> Option<u64> {
+    pub(crate) fn count(&mut self) -> Option<u64> {
         match self.0.next()? {
             Value::Integer(number) => u64::try_from(number).ok(),
             _ => None,
         }
     }
 
-    fn bytes(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> Option<Vec<u8>> {
         match self.0.next()? {
             Value::Bytes(bytes) => Some(bytes),
             _ => None,

@@ -6,7 +6,7 @@ use crate::dialects::{Dialect, Options, Role};
 use crate::error::Error;
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
-use crate::model::{Event, ItemHead, SupportTable, supports_everything};
+use crate::model::{Event, FailureClass, ItemHead, SupportTable, supports_everything};
 use crate::tape::Val;
 
 /// The connection to one running agent.
@@ -135,6 +135,10 @@ pub struct AgentStream {
     json: JsonBuffer,
     /// The order of the client's events in the stream.
     order: Order,
+    /// Set while a turn is open that the client began.
+    in_turn: bool,
+    /// Set once the client has told why the agent ended.
+    has_failed: bool,
 }
 
 impl AgentStream {
@@ -147,15 +151,28 @@ impl AgentStream {
         let mut order = Order::new(&options.limits);
         // There is no input to compare the size of the output with.
         order.read(usize::MAX);
-        Ok(Self { link, writer: (target.make)(options), json: JsonBuffer::default(), order })
+        Ok(Self {
+            link,
+            writer: (target.make)(options),
+            json: JsonBuffer::default(),
+            order,
+            in_turn: false,
+            has_failed: false,
+        })
+    }
+
+    /// Whether a turn is open that the client began.
+    pub const fn is_in_turn(&self) -> bool {
+        self.in_turn
     }
 
     /// Reads the next bytes of the agent, of any length, and writes their events to the stream. Returns the bytes to send
     /// to the agent.
     pub fn receive(&mut self, bytes: &[u8], out: &mut dyn Output) -> Vec<u8> {
-        let Self { link, writer, json, order: _ } = self;
+        let Self { link, writer, json, order: _, in_turn, has_failed } = self;
         let AgentLink { stages, ledger, input, .. } = link;
-        stages.push(bytes, &mut StreamOutput { writer: &mut **writer, input }, ledger, json, out);
+        let mut output = StreamOutput { writer: &mut **writer, input, in_turn, has_failed: *has_failed };
+        stages.push(bytes, &mut output, ledger, json, out);
         std::mem::take(&mut input.bytes)
     }
 
@@ -173,7 +190,13 @@ impl AgentStream {
 
     /// Writes an event to the stream alone.
     pub fn note(&mut self, event: &Event<'_>, out: &mut dyn Output) {
-        let Self { link, writer, json, order } = self;
+        let Self { link, writer, json, order, in_turn, has_failed } = self;
+        match event {
+            Event::Error(_) => *has_failed = true,
+            Event::TurnStarted(_) => *in_turn = true,
+            Event::TurnEnded(_) => *in_turn = false,
+            _ => {}
+        }
         json.emit(out).begin_push();
         let target = WriterOutput::new(json.emit(out), &mut link.ledger);
         EventSink { writer: &mut **writer, order, out: target }.event_unclaimed(event);
@@ -183,9 +206,10 @@ impl AgentStream {
     /// Ends the agent's output: open items and an open turn are closed as interrupted, and the stream is ended. Returns the
     /// report on the agent's output.
     pub fn finish(self, out: &mut dyn Output) -> Report {
-        let Self { link, mut writer, mut json, order: _ } = self;
+        let Self { link, mut writer, mut json, order: _, mut in_turn, has_failed } = self;
         let AgentLink { mut stages, mut ledger, mut input, .. } = link;
-        let mut output = StreamOutput { writer: &mut *writer, input: &mut input };
+        let in_turn = &mut in_turn;
+        let mut output = StreamOutput { writer: &mut *writer, input: &mut input, in_turn, has_failed };
         stages.finish_with(&[], &mut output, &mut ledger, &mut json, out);
         ledger.report()
     }
@@ -201,6 +225,8 @@ impl std::fmt::Debug for AgentStream {
 struct StreamOutput<'l> {
     writer: &'l mut dyn Writer,
     input: &'l mut InputSide,
+    in_turn: &'l mut bool,
+    has_failed: bool,
 }
 
 impl Writer for StreamOutput<'_> {
@@ -209,6 +235,14 @@ impl Writer for StreamOutput<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        match event {
+            // The turn began with the client's prompt.
+            Event::TurnStarted(_) if *self.in_turn => return,
+            Event::TurnEnded(_) => *self.in_turn = false,
+            // The client has told the reason for the missing end.
+            Event::Error(failure) if self.has_failed && failure.class == FailureClass::Incomplete => return,
+            _ => {}
+        }
         self.writer.event(event, out);
     }
 

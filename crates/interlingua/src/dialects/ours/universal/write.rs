@@ -60,6 +60,8 @@ pub(super) struct UniversalWriter {
     /// The last usage of a response, without its time.
     usage: Option<Turn<'static>>,
     ended: Option<(Status, Option<String>)>,
+    /// Set if the client ended the session.
+    ended_by_client: bool,
     cut: bool,
     /// Set after a failure, until the model completes a message.
     failed: bool,
@@ -428,28 +430,6 @@ impl UniversalWriter {
         self.say(made, "turn.ended", out, |json| put_turn("ended", &id, turn, json));
     }
 
-    /// Rejects all open requests at the end of a turn or of the session.
-    fn settle(&mut self, out: &mut WriterOutput<'_>) {
-        for request in self.requests.all() {
-            self.resolve(Made::ByUs, &request.rejected(), out);
-        }
-    }
-
-    fn ask(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
-        self.requests.ask(request, self.sequence);
-        self.say(made, request.requested(), out, |json| request.write(true, json));
-    }
-
-    /// Writes the resolution of a request. A resolution without a request gets a request before it: an agent may only tell
-    /// what a rule has decided.
-    fn resolve(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
-        if !self.requests.resolve(request) {
-            self.ask(Made::ByUs, &request.unanswered(), out);
-            self.requests.resolve(request);
-        }
-        self.say(made, request.resolved(), out, |json| request.write(false, json));
-    }
-
     fn used(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
         let timeless = Turn { time: None, ..turn.clone() };
         // Each line of a response repeats its usage.
@@ -467,24 +447,6 @@ impl UniversalWriter {
 }
 
 impl UniversalWriter {
-    /// Tracks whether the model's last output was a failure.
-    fn watch_failure(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Error(_) => self.failed = true,
-            Event::TurnEnded(Turn { stop: Some(stop), .. }) | Event::Usage(Turn { stop: Some(stop), .. }) => {
-                self.failed = stop.class == StopClass::Error;
-            }
-            Event::ItemCompleted(ItemTail { id, status: Status::Completed, .. }) => {
-                self.failed &= self.open.get(id).is_some_and(|item| {
-                    // Claude Code repeats the failure as a synthetic message.
-                    let model = item.circumstances.model.as_ref();
-                    item.author != Author::Assistant || model.is_some_and(|model| model.is("<synthetic>"))
-                });
-            }
-            _ => {}
-        }
-    }
-
     fn tell(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.end_unreadable(out);
         self.watch_failure(event);
@@ -496,6 +458,7 @@ impl UniversalWriter {
             Event::SessionEnded(SessionEnd { status, message }) => {
                 let message = message.as_ref().map(|message| message.as_escaped().to_owned());
                 self.ended = Some((*status, message));
+                self.ended_by_client = self.from_client;
             }
             Event::Clock(time) => self.tick_alone(Field::EventTime, time, out),
             Event::Rewound(rewind) => self.status_of(REWOUND, rewind, out),
@@ -662,20 +625,22 @@ impl Writer for UniversalWriter {
         if self.turn.is_some() {
             self.turn_ended(&broken_off(), Made::ByUs, out);
         }
-        let made = if self.ended.is_some() { Made::ByAgent } else { Made::ByUs };
+        let is_told = self.ended.is_some();
+        let made = if is_told && !self.ended_by_client { Made::ByAgent } else { Made::ByUs };
         let broken = match (cut, self.failed) {
             (true, _) => Status::Interrupted,
             (false, true) => Status::Failed,
             (false, false) => Status::Completed,
         };
+        let by = if self.ended_by_client { "daemon" } else { "agent" };
         let (status, message) = self.ended.take().unwrap_or((broken, None));
         self.say(made, "session.ended", out, |json| {
-            json.object().key("reason").literal(match (status, made) {
+            json.object().key("reason").literal(match (status, is_told) {
                 (Status::Completed, _) => "completed",
-                (Status::Interrupted, Made::ByAgent) => "terminated",
-                (Status::Failed, _) | (Status::Interrupted, Made::ByUs) => "error",
+                (Status::Interrupted, true) => "terminated",
+                (Status::Failed, _) | (Status::Interrupted, false) => "error",
             });
-            json.key("terminated_by").literal("agent");
+            json.key("terminated_by").literal(by);
             if let Some(message) = &message {
                 json.key("message").literal(message);
             }

@@ -1,4 +1,4 @@
-//! The start of a session's events: input before the session was known, and unreadable lines.
+//! The start and the end of a session's events: input before the session was known, unreadable lines, and failures.
 
 use super::super::beginning::{Beginning, Begun, EarlyInput};
 use super::super::data::put_unreadable;
@@ -6,7 +6,7 @@ use super::super::{EPOCH, SESSION_UPDATED};
 use super::{Made, RawState, UniversalWriter};
 use crate::dialects::ours::unreadable_run::UnreadableLines;
 use crate::json::{Raw, Str};
-use crate::model::{Neutral as _, Session, Spelling, time};
+use crate::model::{Author, Event, ItemTail, Neutral as _, Session, Spelling, Status, StopClass, Turn, time};
 use crate::pipe::WriterOutput;
 
 impl UniversalWriter {
@@ -141,5 +141,23 @@ impl UniversalWriter {
             self.native_session = Some(id.as_escaped().to_owned());
         }
         self.status_of(SESSION_UPDATED, session, out);
+    }
+
+    /// Tracks whether the model's last output was a failure.
+    pub(super) fn watch_failure(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Error(_) => self.failed = true,
+            Event::TurnEnded(Turn { stop: Some(stop), .. }) | Event::Usage(Turn { stop: Some(stop), .. }) => {
+                self.failed = stop.class == StopClass::Error;
+            }
+            Event::ItemCompleted(ItemTail { id, status: Status::Completed, .. }) => {
+                self.failed &= self.open.get(id).is_some_and(|item| {
+                    // Claude Code repeats the failure as a synthetic message.
+                    let model = item.circumstances.model.as_ref();
+                    item.author != Author::Assistant || model.is_some_and(|model| model.is("<synthetic>"))
+                });
+            }
+            _ => {}
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::{Made, UniversalWriter};
 use crate::dialects::ours::universal::data::{put_permission, put_question};
 use crate::json::{JsonWriter, Str};
 use crate::model::{Decision, Permission, Question};
-use crate::pipe::Remembered;
+use crate::pipe::{Remembered, WriterOutput};
 
 /// A request of the agent.
 pub(super) enum AgentRequest<'a> {
@@ -135,5 +136,29 @@ impl PendingRequests {
     /// The open requests, in order.
     pub(super) fn all(&self) -> Vec<AgentRequest<'static>> {
         self.open.values().map(AgentRequest::to_remember).collect()
+    }
+}
+
+impl UniversalWriter {
+    /// Rejects all open requests at the end of a turn or of the session.
+    pub(super) fn settle(&mut self, out: &mut WriterOutput<'_>) {
+        for request in self.requests.all() {
+            self.resolve(Made::ByUs, &request.rejected(), out);
+        }
+    }
+
+    pub(super) fn ask(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
+        self.requests.ask(request, self.sequence);
+        self.say(made, request.requested(), out, |json| request.write(true, json));
+    }
+
+    /// Writes the resolution of a request. A resolution without a request gets a request before it: an agent may only tell
+    /// what a rule has decided.
+    pub(super) fn resolve(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
+        if !self.requests.resolve(request) {
+            self.ask(Made::ByUs, &request.unanswered(), out);
+            self.requests.resolve(request);
+        }
+        self.say(made, request.resolved(), out, |json| request.write(false, json));
     }
 }

@@ -1,0 +1,102 @@
+//! Errors for clients: `application/problem+json`.
+
+use std::fmt;
+
+use interlingua_store::StoreError;
+
+/// An error that a client gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The last part of the type, such as `session_not_found`.
+    pub kind: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+macro_rules! problems {
+    ($($(#[$about:meta])* $name:ident => $status:literal,)*) => {
+        impl Problem {
+            $($(#[$about])* pub(crate) fn $name(detail: impl Into<String>) -> Self {
+                Self { kind: stringify!($name), status: $status, detail: detail.into() }
+            })*
+        }
+
+        /// The kinds of problems with their statuses, for the description of the API.
+        pub(crate) const KINDS: &[(&str, u16)] = &[$((stringify!($name), $status)),*];
+    };
+}
+
+problems! {
+    /// A request that cannot be read or has wrong values.
+    invalid_request => 400,
+    /// An agent that the daemon does not know.
+    unsupported_agent => 400,
+    /// A mode that the agent does not have.
+    mode_not_supported => 400,
+    /// The token is missing or wrong.
+    token_invalid => 401,
+    /// A directory outside the allowed ones.
+    permission_denied => 403,
+    /// No session has this id.
+    session_not_found => 404,
+    /// No such path.
+    not_found => 404,
+    /// The program of the agent is not installed.
+    agent_not_installed => 404,
+    /// The path has no such method.
+    method_not_allowed => 405,
+    /// A session has this id already.
+    session_already_exists => 409,
+    /// A turn is running.
+    session_busy => 409,
+    /// The session has ended.
+    session_ended => 409,
+    /// The request was answered already.
+    already_resolved => 409,
+    /// The events before the first stored one were deleted.
+    events_expired => 410,
+    /// The body is too large.
+    too_large => 413,
+    /// The body is not JSON.
+    unsupported_media_type => 415,
+    /// The program of the agent cannot be installed by the daemon.
+    install_failed => 500,
+    /// The agent ended.
+    agent_process_exited => 500,
+    /// The agent or the store failed.
+    stream_error => 502,
+    /// The agent did not answer in time.
+    timeout => 504,
+}
+
+impl Problem {
+    /// The body.
+    pub(crate) fn json(&self, instance: &str) -> String {
+        let Self { kind, status, detail } = self;
+        serde_json::json!({
+            "type": format!("urn:interlingua:error:{kind}"),
+            "title": kind.replace('_', " "),
+            "status": status,
+            "detail": detail,
+            "instance": instance,
+        })
+        .to_string()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.detail)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Problem::stream_error(format!("the store failed: {error}"))
+    }
+}

@@ -1,0 +1,113 @@
+//! After a daemon that was killed: the items, requests and the turn that it left open are closed as errors.
+
+use std::collections::BTreeMap;
+
+use interlingua_store::{AgentEventRow, AgentSessionRow, SessionLog};
+use serde_json::{Value, json};
+
+use crate::lines;
+use crate::problem::Problem;
+use crate::session::now_ms;
+
+/// How many events are read at once.
+const AT_ONCE: u64 = 4096;
+
+/// The events that a stream left open, by the ids of their items and requests.
+#[derive(Default)]
+struct LeftOpen {
+    items: BTreeMap<String, Value>,
+    requests: BTreeMap<String, Value>,
+    turn: Option<Value>,
+    last_time: String,
+}
+
+/// Closes everything that the last events of the session left open. Returns the row of the session after it.
+pub(crate) async fn close_open_turn(
+    mut row: AgentSessionRow,
+    log: &SessionLog,
+) -> Result<AgentSessionRow, Problem> {
+    let mut open = LeftOpen::default();
+    let mut after = 0;
+    loop {
+        let events = log.events(row.id.clone(), after, AT_ONCE).await?;
+        let Some(last) = events.last() else { break };
+        after = last.sequence;
+        events.iter().for_each(|event| open.observe(event));
+    }
+    let closing = open.closing(&row);
+    if !closing.is_empty() {
+        let rows: Vec<AgentEventRow> =
+            lines::read(closing.as_bytes()).into_iter().map(|line| line.row).collect();
+        row.sequence += rows.len() as u64;
+        row.updated_ms = now_ms();
+        log.append(row.clone(), rows).await?;
+    }
+    Ok(row)
+}
+
+impl LeftOpen {
+    fn observe(&mut self, row: &AgentEventRow) {
+        let mut text = Vec::new();
+        lines::whole(row, false, &mut text);
+        let Ok(event) = serde_json::from_slice::<Value>(&text) else { return };
+        event["time"].as_str().unwrap_or_default().clone_into(&mut self.last_time);
+        let item = event["data"]["item"]["item_id"].as_str().map(str::to_owned);
+        let request = event["data"]["permission_id"].as_str().or(event["data"]["question_id"].as_str());
+        let request = request.map(str::to_owned);
+        match (event["type"].as_str().unwrap_or_default(), item, request) {
+            ("item.started", Some(id), _) => drop(self.items.insert(id, event)),
+            ("item.completed", Some(id), _) => drop(self.items.remove(&id)),
+            ("permission.requested" | "question.requested", _, Some(id)) => {
+                drop(self.requests.insert(id, event))
+            }
+            ("permission.resolved" | "question.resolved", _, Some(id)) => drop(self.requests.remove(&id)),
+            ("turn.started", ..) => self.turn = Some(event),
+            ("turn.ended", ..) => self.turn = None,
+            _ => {}
+        }
+    }
+
+    /// The events that close the stream.
+    fn closing(self, row: &AgentSessionRow) -> String {
+        let Self { items, requests, turn, last_time } = self;
+        if items.is_empty() && requests.is_empty() && turn.is_none() {
+            return String::new();
+        }
+        let mut sequence = row.sequence;
+        let mut out = String::new();
+        let mut say = |mut event: Value, kind: &str| {
+            sequence += 1;
+            event["event_id"] = format!("evt_{}_{sequence}", row.id).into();
+            event["sequence"] = sequence.into();
+            event["time"] = last_time.clone().into();
+            event["native_session_id"] = row.native_id.clone().into();
+            event["synthetic"] = true.into();
+            event["source"] = "daemon".into();
+            event["type"] = kind.into();
+            event["raw"] = Value::Null;
+            out.push_str(&event.to_string());
+            out.push('\n');
+        };
+        let some = items.values().chain(requests.values()).chain(&turn).next().cloned().unwrap_or_default();
+        let mut error = some;
+        error["data"] = json!({
+            "message": "the daemon was stopped during the turn", "code": "daemon_restart", "details": { "class": "other" },
+        });
+        say(error, "error");
+        for mut event in items.into_values() {
+            event["data"]["item"]["status"] = "failed".into();
+            say(event, "item.completed");
+        }
+        for mut event in requests.into_values() {
+            let is_permission = event["type"] == "permission.requested";
+            event["data"]["status"] = if is_permission { "reject" } else { "rejected" }.into();
+            say(event, if is_permission { "permission.resolved" } else { "question.resolved" });
+        }
+        if let Some(mut event) = turn {
+            event["data"]["phase"] = "ended".into();
+            event["data"]["metadata"] = json!({ "stop": { "class": "error" } });
+            say(event, "turn.ended");
+        }
+        out
+    }
+}

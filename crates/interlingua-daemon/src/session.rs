@@ -1,0 +1,565 @@
+//! One session: the agent's stream, its events in the store, and the client's requests.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use interlingua::dialects::{Options, Role, SessionProgress};
+use interlingua::error::Error;
+use interlingua::json::{Raw, Str};
+use interlingua::model::{
+    Arrival, Author, Delta, Event, Failure, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Media,
+    MediaSource, Part, SessionEnd, Status, Stop, StopClass, Turn,
+};
+use interlingua::pipe::{AgentStream, EventReader};
+use interlingua_store::{AgentEventRow, AgentSessionRow, SessionLog};
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, watch};
+
+use crate::agents::Agent;
+use crate::lines::{self, EventLine};
+use crate::problem::Problem;
+use crate::process::{AgentEnd, AgentOutput, RunningAgent};
+use crate::settings::{MessageBody, PermissionReply, QuestionReply, Reply, SessionSettings};
+
+/// The bytes of events that a session keeps in memory for its readers; older events are read from the store.
+const RECENT_BYTES: usize = 256 << 10;
+/// The time that an agent has to end an interrupted turn.
+const INTERRUPT: Duration = Duration::from_secs(5);
+/// Ids of items of the client are above all ids of the agent's items.
+const CLIENT_ITEMS: u64 = 1 << 63;
+
+/// A session.
+pub(crate) struct Session {
+    pub(crate) agent: &'static Agent,
+    pub(crate) settings: SessionSettings,
+    log: SessionLog,
+    state: Mutex<SessionState>,
+    /// The number of the last stored event.
+    pub(crate) stored: watch::Sender<u64>,
+    recent: SyncMutex<RecentEvents>,
+}
+
+struct SessionState {
+    row: AgentSessionRow,
+    /// The stream and the agent, while the agent runs.
+    running: Option<(AgentStream, RunningAgent)>,
+    /// The number of starts of the agent: output of an earlier process is ignored.
+    starts: u64,
+    /// Set while a turn is open.
+    in_turn: bool,
+    /// The requested events of permissions and questions that wait for an answer, by id.
+    pending: HashMap<String, EventLine>,
+    resolved: HashSet<String>,
+    client_items: u64,
+}
+
+/// The last events, for readers that keep up.
+#[derive(Default)]
+struct RecentEvents {
+    rows: VecDeque<AgentEventRow>,
+    bytes: usize,
+}
+
+impl Session {
+    /// A session from its row in the store.
+    pub(crate) fn new(
+        agent: &'static Agent,
+        settings: SessionSettings,
+        row: AgentSessionRow,
+        log: SessionLog,
+    ) -> Self {
+        let stored = watch::Sender::new(row.sequence);
+        let state = SessionState {
+            row,
+            running: None,
+            starts: 0,
+            in_turn: false,
+            pending: HashMap::new(),
+            resolved: HashSet::new(),
+            client_items: CLIENT_ITEMS,
+        };
+        Self { agent, settings, log, state: Mutex::new(state), stored, recent: SyncMutex::default() }
+    }
+
+    /// The row of the session as it is now.
+    pub(crate) async fn row(&self) -> AgentSessionRow {
+        self.state.lock().await.row.clone()
+    }
+
+    /// Writes the first event of a new session.
+    pub(crate) async fn begin(&self) -> Result<(), Problem> {
+        let mut state = self.state.lock().await;
+        let mut stream = self.stream(&state.row, None)?;
+        let mut out = Vec::new();
+        let facts = self.settings.facts(self.agent.id, None);
+        stream.note(&Event::SessionStarted(facts), &mut out);
+        self.store(&mut state, &out).await
+    }
+
+    /// A stream that continues the session's events.
+    fn stream(&self, row: &AgentSessionRow, native_id: Option<&str>) -> Result<AgentStream, Problem> {
+        let failed = |error: Error| Problem::stream_error(error.to_string());
+        let progress = (row.sequence > 0)
+            .then(|| SessionProgress::new(row.sequence, row.items, row.turns, native_id.map(str::to_owned)));
+        let options = Options::default()
+            .with_session_id(row.id.clone())
+            .with_progress(progress)
+            .with_include_raw(true)
+            .with_now(now_ms());
+        let from = self.agent.dialect.parse().map_err(failed)?;
+        let to = "universal".parse().map_err(failed)?;
+        AgentStream::new(from, (to, Role::Live), &options).map_err(failed)
+    }
+
+    /// Starts the agent, if it does not run.
+    fn start(self: &Arc<Self>, state: &mut SessionState) -> Result<(), Problem> {
+        if state.running.is_some() {
+            return Ok(());
+        }
+        let native_id = state.row.native_id.clone().or_else(|| self.settings.native_session_id.clone());
+        let native_id = native_id.filter(|_| self.agent.resumes);
+        let (agent, mut output) = RunningAgent::start(self.agent, &self.settings, native_id.as_deref())?;
+        let mut stream = self.stream(&state.row, state.row.native_id.as_deref())?;
+        let facts = self.settings.facts(self.agent.id, native_id.as_deref());
+        // The first event of the session holds the settings already.
+        let bytes = stream.send_only(&Event::SessionStarted(facts));
+        send(&agent, bytes);
+        state.starts += 1;
+        state.running = Some((stream, agent));
+        let (session, start) = (Arc::downgrade(self), state.starts);
+        tokio::spawn(async move {
+            while let Some(output) = output.recv().await {
+                let Some(session) = session.upgrade() else { return };
+                session.received(start, output).await;
+            }
+        });
+        Ok(())
+    }
+
+    /// Handles output of the agent.
+    async fn received(self: &Arc<Self>, start: u64, output: AgentOutput) {
+        let mut state = self.state.lock().await;
+        if state.starts != start {
+            return;
+        }
+        match output {
+            AgentOutput::Bytes(bytes) => {
+                let Some((stream, agent)) = &mut state.running else { return };
+                let mut out = Vec::new();
+                tick(stream, &mut out);
+                let reply = stream.receive(&bytes, &mut out);
+                send(agent, reply);
+                // A store that fails ends the session: events that are not stored are never sent.
+                if self.store(&mut state, &out).await.is_err() {
+                    state.running = None;
+                }
+            }
+            AgentOutput::Ended(end) => self.ended(&mut state, &end).await,
+        }
+    }
+
+    /// Closes the turn and perhaps the session after the agent has ended.
+    async fn ended(&self, state: &mut SessionState, end: &AgentEnd) {
+        let Some((mut stream, _)) = state.running.take() else { return };
+        let is_crash = end.code != Some(0) || state.in_turn;
+        // A new process can go on with the agent's own session.
+        let stays_open = self.agent.resumes && state.row.native_id.is_some();
+        let mut out = Vec::new();
+        tick(&mut stream, &mut out);
+        if is_crash {
+            let code = end.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+            let message = format!("{} ended with {code}", self.agent.name);
+            // The end of the stream completes the open items and ends the turn.
+            stream.note(&Event::Error(failure("process_exit", &message)), &mut out);
+            if !stays_open {
+                let message = Some(Str::from_plain(&message).into_owned());
+                let ended = SessionEnd { status: Status::Failed, message };
+                stream.note(&Event::SessionEnded(ended), &mut out);
+            }
+        }
+        if stays_open {
+            out.extend(close(stream));
+        } else {
+            stream.finish(&mut out);
+            if is_crash {
+                out = with_exit(&out, end);
+            }
+        }
+        // Without the store there is nobody to tell.
+        let _ = self.store(state, &out).await;
+    }
+
+    /// Stores the events of the output, and then tells the readers.
+    async fn store(&self, state: &mut SessionState, out: &[u8]) -> Result<(), Problem> {
+        let events = lines::read(out);
+        if events.is_empty() {
+            return Ok(());
+        }
+        for event in &events {
+            state.row.sequence = event.row.sequence;
+            if let Some(id) = &event.native_session_id {
+                state.row.native_id = Some(id.clone());
+            }
+            match event.kind.as_str() {
+                "item.started" => state.row.items += 1,
+                "turn.started" => {
+                    state.row.turns += 1;
+                    state.in_turn = true;
+                }
+                "turn.ended" => state.in_turn = false,
+                "session.ended" => state.row.ended = true,
+                "permission.requested" | "question.requested" => {
+                    if let Some(id) = &event.request {
+                        state.pending.insert(id.clone(), event.clone());
+                    }
+                }
+                "permission.resolved" | "question.resolved" => {
+                    if let Some(id) = &event.request {
+                        state.pending.remove(id);
+                        state.resolved.insert(id.clone());
+                    }
+                }
+                _ => {}
+            }
+        }
+        state.row.updated_ms = now_ms();
+        let rows: Vec<AgentEventRow> = events.into_iter().map(|event| event.row).collect();
+        self.log.append(state.row.clone(), rows.clone()).await?;
+        let mut recent = self.recent();
+        for row in rows {
+            recent.bytes += row.event.len() + row.raw.len();
+            recent.rows.push_back(row);
+        }
+        while recent.bytes > RECENT_BYTES && recent.rows.len() > 1 {
+            let oldest = recent.rows.pop_front();
+            recent.bytes -= oldest.map_or(0, |row| row.event.len() + row.raw.len());
+        }
+        drop(recent);
+        self.stored.send_replace(state.row.sequence);
+        Ok(())
+    }
+
+    fn recent(&self) -> std::sync::MutexGuard<'_, RecentEvents> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The events after a number, at most `most`: from memory if they are recent, else from the store.
+    pub(crate) async fn events(&self, after: u64, most: u64) -> Result<Vec<AgentEventRow>, Problem> {
+        let in_memory = {
+            let recent = self.recent();
+            let first = recent.rows.front().map_or(u64::MAX, |row| row.sequence);
+            (first <= after + 1).then(|| {
+                let skipped = (after + 1 - first) as usize;
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                recent.rows.iter().skip(skipped).take(most).cloned().collect::<Vec<_>>()
+            })
+        };
+        match in_memory {
+            Some(rows) => Ok(rows),
+            None => {
+                let id = self.state.lock().await.row.id.clone();
+                Ok(self.log.events(id, after, most).await?)
+            }
+        }
+    }
+
+    /// Sends a prompt. Returns the number of the event before the turn.
+    pub(crate) async fn prompt(self: &Arc<Self>, body: &MessageBody) -> Result<u64, Problem> {
+        if body.message.trim().is_empty() && body.attachments.is_empty() {
+            return Err(Problem::invalid_request("the message is empty"));
+        }
+        let media = self.media(body).await?;
+        let mut state = self.state.lock().await;
+        if state.row.ended {
+            return Err(Problem::session_ended("the session has ended"));
+        }
+        if state.in_turn {
+            return Err(Problem::session_busy("a turn is running; wait for its end or interrupt it"));
+        }
+        self.start(&mut state)?;
+        let before = state.row.sequence;
+        state.client_items += 1;
+        let item = ItemId(state.client_items);
+        let Some((stream, agent)) = &mut state.running else {
+            return Err(Problem::agent_process_exited("the agent does not run"));
+        };
+        let mut out = Vec::new();
+        tick(stream, &mut out);
+        stream.note(&Event::TurnStarted(Turn::default()), &mut out);
+        let text = Some(&body.message).filter(|text| !text.is_empty());
+        let text = text.map(|text| Part::Text(Str::from_plain(text).into_owned()));
+        let parts = text.into_iter().chain(media);
+        let deltas = parts.enumerate().map(|(number, value)| {
+            Event::ItemDelta(Delta { item, part: number as u32, value, arrival: Arrival::Whole })
+        });
+        let head = Event::ItemStarted(ItemHead::new(item, ItemKind::Message, Author::User));
+        let tail = Event::ItemCompleted(ItemTail::new(item, Status::Completed));
+        let mut bytes = Vec::new();
+        for event in std::iter::once(head).chain(deltas).chain([tail]) {
+            bytes.extend(if self.agent.echoes_prompts {
+                stream.send_only(&event)
+            } else {
+                stream.send(&event, &mut out)
+            });
+        }
+        let input = agent.input.clone();
+        self.store(&mut state, &out).await?;
+        // An agent that has ended shows it by its end.
+        let _ = input.send(bytes);
+        Ok(before)
+    }
+
+    /// The attachments as parts of a prompt.
+    async fn media(&self, body: &MessageBody) -> Result<Vec<Part<'static>>, Problem> {
+        let mut parts = Vec::new();
+        for attachment in &body.attachments {
+            let path = std::path::Path::new(&attachment.path);
+            let guessed = || match path.extension().and_then(|end| end.to_str()) {
+                Some("png") => Some("image/png".to_owned()),
+                Some("jpg" | "jpeg") => Some("image/jpeg".to_owned()),
+                Some("gif") => Some("image/gif".to_owned()),
+                Some("webp") => Some("image/webp".to_owned()),
+                _ => None,
+            };
+            let kind = attachment.mime.clone().or_else(guessed).filter(|kind| kind.starts_with("image/"));
+            let Some(kind) = kind.filter(|_| self.agent.images) else {
+                let detail = format!("{} takes no attachment such as `{}`", self.agent.name, attachment.path);
+                return Err(Problem::invalid_request(detail));
+            };
+            let bytes = tokio::fs::read(path).await.map_err(|error| {
+                Problem::invalid_request(format!("`{}` cannot be read: {error}", attachment.path))
+            })?;
+            let name = attachment.filename.as_deref().map(|name| Str::from_plain(name).into_owned());
+            parts.push(Part::Media(Media {
+                media_type: Some(Str::from_plain(&kind).into_owned()),
+                source: MediaSource::Base64(Str::from_plain(&base64(&bytes)).into_owned()),
+                name,
+                context: None,
+                citable: None,
+                detail: None,
+            }));
+        }
+        Ok(parts)
+    }
+
+    /// Interrupts the running turn. Without a turn nothing happens.
+    pub(crate) async fn interrupt(self: &Arc<Self>) -> Result<(), Problem> {
+        let mut state = self.state.lock().await;
+        let turn = state.row.turns;
+        let in_turn = state.in_turn;
+        let Some((stream, agent)) = state.running.as_mut().filter(|_| in_turn) else { return Ok(()) };
+        let bytes = stream.send_only(&turn_ended(StopClass::Cancelled));
+        send(agent, bytes);
+        let session = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(INTERRUPT).await;
+            let Some(session) = session.upgrade() else { return };
+            let mut state = session.state.lock().await;
+            if state.in_turn && state.row.turns == turn {
+                session.end_turn(&mut state, StopClass::Cancelled).await;
+            }
+        });
+        Ok(())
+    }
+
+    /// Ends a turn that the agent does not end: the agent is stopped, and the next message starts it again.
+    async fn end_turn(&self, state: &mut SessionState, class: StopClass) {
+        let Some((mut stream, _agent)) = state.running.take() else { return };
+        let mut out = Vec::new();
+        tick(&mut stream, &mut out);
+        stream.note(&turn_ended(class), &mut out);
+        out.extend(close(stream));
+        let _ = self.store(state, &out).await;
+    }
+
+    /// Ends the session and its agent. A second call does nothing.
+    pub(crate) async fn terminate(&self) -> Result<(), Problem> {
+        let mut state = self.state.lock().await;
+        if state.row.ended {
+            return Ok(());
+        }
+        let mut stream = match state.running.take() {
+            Some((stream, agent)) => {
+                agent.kill();
+                stream
+            }
+            None => self.stream(&state.row, state.row.native_id.as_deref())?,
+        };
+        let mut out = Vec::new();
+        tick(&mut stream, &mut out);
+        if state.in_turn {
+            stream.note(&turn_ended(StopClass::Cancelled), &mut out);
+        }
+        let ended = SessionEnd { status: Status::Interrupted, message: None };
+        stream.note(&Event::SessionEnded(ended), &mut out);
+        stream.finish(&mut out);
+        self.store(&mut state, &out).await
+    }
+
+    /// Stops the agent without the end of the session, because the daemon ends.
+    pub(crate) async fn stop(&self) {
+        let mut state = self.state.lock().await;
+        if state.in_turn {
+            self.end_turn(&mut state, StopClass::Error).await;
+        } else {
+            state.running = None;
+        }
+    }
+
+    /// Answers a permission request.
+    pub(crate) async fn decide(&self, id: &str, reply: &PermissionReply) -> Result<(), Problem> {
+        let status = match reply.reply {
+            Reply::Once => "accept",
+            Reply::Always => "accept_for_session",
+            Reply::Reject => "reject",
+        };
+        let message = reply.message.clone();
+        self.resolve(id, "permission", |data| {
+            data["status"] = status.into();
+            if let Some(message) = message.filter(|_| status == "reject") {
+                data["metadata"]["answer"] = json!({ "reject": message });
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Answers a question, or rejects it.
+    pub(crate) async fn answer(&self, id: &str, reply: Option<&QuestionReply>) -> Result<(), Problem> {
+        self.resolve(id, "question", |data| {
+            let Some(reply) = reply else {
+                data["status"] = "rejected".into();
+                return Ok(());
+            };
+            let prompts = data["prompts"].as_array().map_or(1, Vec::len);
+            if reply.answers.len() != prompts {
+                let detail = format!("{} answers for {prompts} questions", reply.answers.len());
+                return Err(Problem::invalid_request(detail));
+            }
+            data["status"] = "answered".into();
+            data["response"] = reply.answers.iter().flatten().next().cloned().into();
+            data["answers"] = json!(reply.answers);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Resolves a request of the agent: its event with the answer becomes the event of the resolution.
+    async fn resolve(
+        &self,
+        id: &str,
+        sort: &str,
+        answer: impl FnOnce(&mut Value) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let mut state = self.state.lock().await;
+        let requested = format!("{sort}.requested");
+        let Some(line) = state.pending.get(id).filter(|line| line.kind == requested) else {
+            return Err(if state.resolved.contains(id) {
+                Problem::already_resolved(format!("the {sort} `{id}` is resolved already"))
+            } else {
+                Problem::not_found(format!("no {sort} has the id `{id}`"))
+            });
+        };
+        let mut text = Vec::new();
+        lines::whole(&line.row, false, &mut text);
+        let unreadable = |error: serde_json::Error| Problem::stream_error(error.to_string());
+        let mut event: Value = serde_json::from_slice(&text).map_err(unreadable)?;
+        answer(&mut event["data"])?;
+        event["type"] = format!("{sort}.resolved").into();
+        event["synthetic"] = false.into();
+        let Some((stream, agent)) = &mut state.running else {
+            return Err(Problem::agent_process_exited("the agent does not run any more"));
+        };
+        let mut out = Vec::new();
+        tick(stream, &mut out);
+        let mut bytes = Vec::new();
+        let failed = |error: Error| Problem::stream_error(error.to_string());
+        let universal = "universal".parse().map_err(failed)?;
+        let mut reader = EventReader::new((universal, Role::Live), &Options::default()).map_err(failed)?;
+        reader.push(format!("{event}\n").as_bytes(), |event| {
+            if matches!(event, Event::PermissionResolved(_) | Event::QuestionResolved(_)) {
+                bytes = stream.send(event, &mut out);
+            }
+        });
+        let input = agent.input.clone();
+        self.store(&mut state, &out).await?;
+        let _ = input.send(bytes);
+        Ok(())
+    }
+
+    /// The requests that wait for an answer, as their events.
+    pub(crate) async fn pending(&self) -> Vec<AgentEventRow> {
+        let state = self.state.lock().await;
+        let mut rows: Vec<AgentEventRow> = state.pending.values().map(|line| line.row.clone()).collect();
+        rows.sort_by_key(|row| row.sequence);
+        rows
+    }
+}
+
+/// Sends bytes to the agent. An agent that has ended shows it by its end.
+fn send(agent: &RunningAgent, bytes: Vec<u8>) {
+    if !bytes.is_empty() {
+        let _ = agent.input.send(bytes);
+    }
+}
+
+/// The events of an ended stream without the end of the session, which goes on with a new process.
+fn close(stream: AgentStream) -> Vec<u8> {
+    let mut out = Vec::new();
+    stream.finish(&mut out);
+    let text = String::from_utf8_lossy(&out);
+    let is_end = |line: &&str| line.contains(r#","type":"session.ended","data":"#);
+    let lines = text.lines().filter(|line| !is_end(line));
+    lines.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// Adds the exit code and the standard error to the end of the session.
+fn with_exit(out: &[u8], end: &AgentEnd) -> Vec<u8> {
+    let text = String::from_utf8_lossy(out);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if let Some(last) = lines.last_mut()
+        && let Ok(mut event) = serde_json::from_str::<Value>(last)
+        && event["type"] == "session.ended"
+    {
+        event["data"]["exit_code"] = json!(end.code);
+        if let Some(stderr) = end.stderr.json() {
+            event["data"]["stderr"] = stderr;
+        }
+        *last = event.to_string();
+    }
+    lines.into_iter().flat_map(|line| (line + "\n").into_bytes()).collect()
+}
+
+/// Sets the time of the next events.
+fn tick(stream: &mut AgentStream, out: &mut Vec<u8>) {
+    stream.note(&Event::Clock(Raw::owned(now_ms().to_string())), out);
+}
+
+fn turn_ended(class: StopClass) -> Event<'static> {
+    let stop = Stop { class, raw: None, sequence: None, detail: None };
+    Event::TurnEnded(Turn { stop: Some(stop), ..Turn::default() })
+}
+
+pub(crate) fn failure(code: &'static str, message: &str) -> Failure<'static> {
+    Failure {
+        class: FailureClass::Other,
+        status: None,
+        code: Some(Str::escaped(code)),
+        message: Str::from_plain(message).into_owned(),
+        request_id: None,
+        retry_after: None,
+    }
+}
+
+/// The current time in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    let mut json = interlingua::json::JsonBuffer::default();
+    json.hold().base64(bytes);
+    json.held().trim_matches('"').to_owned()
+}

@@ -1,0 +1,462 @@
+//! Sessions of running agents and their universal events, in the same database as the exchanges.
+//!
+//! ```text
+//! append(session, events) --> writer thread: all that waits in one transaction --> Reply when it is on disk
+//! read(|store| …)         --> reader thread --> Reply
+//! ```
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+
+use crate::StorePlace;
+use crate::database::{Access, Database, Value, transaction};
+use crate::error::StoreError;
+use crate::exchange::now_ms;
+use crate::reply::{Reply, ReplySender};
+use crate::sql::{Columns, SqlStore};
+use crate::sqlite::Sqlite;
+
+/// A session of an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentSessionRow {
+    /// The id that the client chose.
+    pub id: String,
+    /// The agent.
+    pub agent: String,
+    /// The settings of the client, as JSON.
+    pub settings: String,
+    /// The agent's own id of the session.
+    pub native_id: Option<String>,
+    /// The time of creation and of the last event, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// The time of the last event.
+    pub updated_ms: u64,
+    /// Whether the session has ended.
+    pub ended: bool,
+    /// The numbers of the last event, item and turn.
+    pub sequence: u64,
+    /// The number of the last item.
+    pub items: u64,
+    /// The number of the last turn.
+    pub turns: u64,
+}
+
+impl AgentSessionRow {
+    /// A session that begins now.
+    pub fn new(id: impl Into<String>, agent: impl Into<String>, settings: impl Into<String>) -> Self {
+        let now = now_ms();
+        Self {
+            id: id.into(),
+            agent: agent.into(),
+            settings: settings.into(),
+            created_ms: now,
+            updated_ms: now,
+            ..Self::default()
+        }
+    }
+}
+
+/// A universal event of a session, as the line that readers get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentEventRow {
+    /// The number of the event, from 1.
+    pub sequence: u64,
+    /// The event without its last member `raw` and without the closing brace.
+    pub event: Bytes,
+    /// The value of `raw`; empty if it is null.
+    pub raw: Bytes,
+}
+
+impl AgentEventRow {
+    /// An event and the agent's line.
+    pub const fn new(sequence: u64, event: Bytes, raw: Bytes) -> Self {
+        Self { sequence, event, raw }
+    }
+}
+
+/// The sessions of a store on their own threads. Clones share the threads; the last clone ends them.
+#[derive(Clone)]
+pub struct SessionLog(Arc<Threads>);
+
+impl fmt::Debug for SessionLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionLog").finish_non_exhaustive()
+    }
+}
+
+struct Threads {
+    writes: Mutex<Option<Sender<WriteJob>>>,
+    reads: Mutex<Option<Sender<ReadJob>>>,
+    running: Mutex<Vec<JoinHandle<()>>>,
+}
+
+type ReadJob = Box<dyn FnOnce(&mut dyn SessionStore) + Send>;
+
+enum WriteJob {
+    Create(AgentSessionRow, ReplySender<bool>),
+    Append { session: AgentSessionRow, events: Vec<AgentEventRow>, done: ReplySender<()> },
+    Delete(String, ReplySender<bool>),
+    Expire { before_ms: u64, done: ReplySender<u64> },
+}
+
+/// The operations on sessions. They block; [`SessionLog`] is the door for asynchronous code.
+trait SessionStore: Send {
+    fn write(&mut self, jobs: Vec<WriteJob>);
+    fn sessions(&mut self, id: Option<&str>) -> Result<Vec<AgentSessionRow>, StoreError>;
+    fn events(&mut self, id: &str, after: u64, most: u64) -> Result<Vec<AgentEventRow>, StoreError>;
+}
+
+/// The largest number of jobs in one transaction.
+const MOST_JOBS: usize = 512;
+
+impl SessionLog {
+    /// Opens the database and starts the threads.
+    pub fn open(place: &StorePlace) -> Result<Self, StoreError> {
+        let (writer, reader) = (store(place)?, store(place)?);
+        let (writes, to_write) = channel();
+        let (reads, to_read) = channel();
+        let cannot = |error: std::io::Error| StoreError::Refused(error.to_string());
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let writer = thread("session-writer").spawn(move || write_all(writer, &to_write)).map_err(cannot)?;
+        let reader = thread("session-reader").spawn(move || read_all(reader, &to_read)).map_err(cannot)?;
+        Ok(Self(Arc::new(Threads {
+            writes: Mutex::new(Some(writes)),
+            reads: Mutex::new(Some(reads)),
+            running: Mutex::new(vec![writer, reader]),
+        })))
+    }
+
+    /// Adds a session. The reply is `false` if a session has the id already.
+    pub fn create(&self, session: AgentSessionRow) -> Reply<bool> {
+        self.ask(|done| WriteJob::Create(session, done))
+    }
+
+    /// Adds events and updates the row of their session. The reply comes when both are on disk.
+    pub fn append(&self, session: AgentSessionRow, events: Vec<AgentEventRow>) -> Reply<()> {
+        self.ask(|done| WriteJob::Append { session, events, done })
+    }
+
+    /// Deletes a session with its events. The reply is `false` if there is none.
+    pub fn delete(&self, id: impl Into<String>) -> Reply<bool> {
+        let id = id.into();
+        self.ask(|done| WriteJob::Delete(id, done))
+    }
+
+    /// Deletes sessions that ended before the time, with their events. The reply is their number.
+    pub fn expire(&self, before_ms: u64) -> Reply<u64> {
+        self.ask(|done| WriteJob::Expire { before_ms, done })
+    }
+
+    /// All sessions, the newest first.
+    pub fn sessions(&self) -> Reply<Vec<AgentSessionRow>> {
+        self.read(|store| store.sessions(None))
+    }
+
+    /// One session.
+    pub fn session(&self, id: impl Into<String>) -> Reply<Option<AgentSessionRow>> {
+        let id = id.into();
+        self.read(move |store| Ok(store.sessions(Some(&id))?.pop()))
+    }
+
+    /// The events of a session with a number above `after`, in order, at most `most`.
+    pub fn events(&self, id: impl Into<String>, after: u64, most: u64) -> Reply<Vec<AgentEventRow>> {
+        let id = id.into();
+        self.read(move |store| store.events(&id, after, most))
+    }
+
+    fn ask<T>(&self, job: impl FnOnce(ReplySender<T>) -> WriteJob) -> Reply<T> {
+        let (sender, reply) = Reply::pair();
+        if let Some(writes) = &*lock(&self.0.writes) {
+            // Without its thread, the sender is dropped, and the reply is an error.
+            let _ = writes.send(job(sender));
+        }
+        reply
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn SessionStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Reply<T> {
+        let (sender, reply) = Reply::pair();
+        if let Some(reads) = &*lock(&self.0.reads) {
+            let _ = reads.send(Box::new(move |store| sender.send(work(store))));
+        }
+        reply
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        drop((lock(&self.writes).take(), lock(&self.reads).take()));
+        for thread in lock(&self.running).drain(..) {
+            // A thread that panicked has reported the panic already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn store(place: &StorePlace) -> Result<Box<dyn SessionStore>, StoreError> {
+    match place {
+        StorePlace::Sqlite(path) => Ok(Box::new(SqlSessions::new(Sqlite::open(path)?)?)),
+        #[cfg(feature = "postgres")]
+        StorePlace::Postgres(address) => {
+            Ok(Box::new(SqlSessions::new(crate::postgres::Postgres::open(address)?)?))
+        }
+        #[cfg(not(feature = "postgres"))]
+        StorePlace::Postgres(_) => Err(StoreError::NoPostgres),
+    }
+}
+
+fn write_all(mut store: Box<dyn SessionStore>, jobs: &Receiver<WriteJob>) {
+    while let Ok(first) = jobs.recv() {
+        // The jobs that arrived during the last transaction are the next one.
+        let more = std::iter::from_fn(|| jobs.try_recv().ok()).take(MOST_JOBS);
+        store.write(std::iter::once(first).chain(more).collect());
+    }
+}
+
+fn read_all(mut store: Box<dyn SessionStore>, jobs: &Receiver<ReadJob>) {
+    while let Ok(job) = jobs.recv() {
+        job(&mut *store);
+    }
+}
+
+struct SqlSessions<D> {
+    database: D,
+}
+
+const SESSION: &str = "id, agent, settings, native_id, created_ms, updated_ms, ended, sequence, items, turns";
+
+impl<D: Database> SqlSessions<D> {
+    fn new(database: D) -> Result<Self, StoreError> {
+        let mut database = SqlStore::new(database)?.into_database();
+        let bytes = D::BYTES;
+        transaction(&mut database, Access::Alone, |database| {
+            let statements = [
+                "CREATE TABLE IF NOT EXISTS agent_session (
+                    id TEXT PRIMARY KEY,
+                    agent TEXT NOT NULL,
+                    settings TEXT NOT NULL,
+                    native_id TEXT,
+                    created_ms BIGINT NOT NULL,
+                    updated_ms BIGINT NOT NULL,
+                    ended BIGINT NOT NULL,
+                    sequence BIGINT NOT NULL,
+                    items BIGINT NOT NULL,
+                    turns BIGINT NOT NULL
+                )"
+                .to_owned(),
+                format!(
+                    "CREATE TABLE IF NOT EXISTS agent_event (
+                        session TEXT NOT NULL,
+                        sequence BIGINT NOT NULL,
+                        event {bytes} NOT NULL,
+                        raw {bytes} NOT NULL,
+                        PRIMARY KEY (session, sequence)
+                    )"
+                ),
+            ];
+            statements.iter().try_for_each(|statement| database.query(statement, &[]).map(drop))
+        })?;
+        Ok(Self { database })
+    }
+}
+
+/// The reply of a job that was part of a transaction.
+enum Done {
+    Flag(ReplySender<bool>, bool),
+    Nothing(ReplySender<()>),
+    Count(ReplySender<u64>, u64),
+}
+
+impl Done {
+    fn send(self, error: Option<&StoreError>) {
+        fn result<T>(value: T, error: Option<&StoreError>) -> Result<T, StoreError> {
+            match error {
+                None => Ok(value),
+                Some(StoreError::Unavailable(cause)) => Err(StoreError::Unavailable(cause.clone())),
+                Some(error) => Err(StoreError::Refused(error.to_string())),
+            }
+        }
+        match self {
+            Done::Flag(reply, flag) => reply.send(result(flag, error)),
+            Done::Nothing(reply) => reply.send(result((), error)),
+            Done::Count(reply, count) => reply.send(result(count, error)),
+        }
+    }
+}
+
+impl<D: Database> SessionStore for SqlSessions<D> {
+    fn write(&mut self, jobs: Vec<WriteJob>) {
+        let mut done = Vec::with_capacity(jobs.len());
+        let written = transaction(&mut self.database, Access::Add, |database| {
+            for job in jobs {
+                match job {
+                    WriteJob::Create(session, reply) => {
+                        let exists = exists(database, &session.id)?;
+                        if !exists {
+                            insert(database, &session)?;
+                        }
+                        done.push(Done::Flag(reply, !exists));
+                    }
+                    WriteJob::Append { session, events, done: reply } => {
+                        // The reply is kept before the statements, so that it learns of an error.
+                        done.push(Done::Nothing(reply));
+                        append(database, &session, events)?;
+                    }
+                    WriteJob::Delete(id, reply) => {
+                        let exists = exists(database, &id)?;
+                        done.push(Done::Flag(reply, exists));
+                        delete(database, &id)?;
+                    }
+                    WriteJob::Expire { before_ms, done: reply } => {
+                        let sql = "SELECT id FROM agent_session WHERE ended = 1 AND updated_ms < $1";
+                        let rows = database.query(sql, &[Value::count(before_ms)])?;
+                        let ids: Vec<String> =
+                            rows.into_iter().filter_map(|row| Columns::of(row).text()).collect();
+                        done.push(Done::Count(reply, ids.len() as u64));
+                        ids.iter().try_for_each(|id| delete(database, id))?;
+                    }
+                }
+            }
+            Ok(())
+        });
+        for reply in done {
+            reply.send(written.as_ref().err());
+        }
+    }
+
+    fn sessions(&mut self, id: Option<&str>) -> Result<Vec<AgentSessionRow>, StoreError> {
+        let rows = match id {
+            Some(id) => {
+                let sql = format!("SELECT {SESSION} FROM agent_session WHERE id = $1");
+                self.database.query(&sql, &[Value::text(id)])?
+            }
+            None => {
+                let sql = format!("SELECT {SESSION} FROM agent_session ORDER BY created_ms DESC, id");
+                self.database.query(&sql, &[])?
+            }
+        };
+        rows.into_iter()
+            .map(|row| session_of(&mut Columns::of(row)).ok_or_else(|| damaged(id.unwrap_or_default())))
+            .collect()
+    }
+
+    fn events(&mut self, id: &str, after: u64, most: u64) -> Result<Vec<AgentEventRow>, StoreError> {
+        let sql = "SELECT sequence, event, raw FROM agent_event WHERE session = $1 AND sequence > $2 \
+                   ORDER BY sequence LIMIT $3";
+        let rows = self.database.query(sql, &[Value::text(id), Value::count(after), Value::count(most)])?;
+        rows.into_iter()
+            .map(|row| {
+                let mut row = Columns::of(row);
+                let (sequence, event, raw) = (row.count(), row.bytes(), row.bytes());
+                let event = sequence.zip(event).zip(raw);
+                let event = event.map(|((sequence, event), raw)| AgentEventRow {
+                    sequence,
+                    event: event.into(),
+                    raw: raw.into(),
+                });
+                event.ok_or_else(|| damaged(id))
+            })
+            .collect()
+    }
+}
+
+fn damaged(id: &str) -> StoreError {
+    StoreError::Damaged(id.to_owned(), "a row of the session cannot be read")
+}
+
+fn session_of(row: &mut Columns) -> Option<AgentSessionRow> {
+    Some(AgentSessionRow {
+        id: row.text()?,
+        agent: row.text()?,
+        settings: row.text()?,
+        native_id: row.text(),
+        created_ms: row.count()?,
+        updated_ms: row.count()?,
+        ended: row.count()? == 1,
+        sequence: row.count()?,
+        items: row.count()?,
+        turns: row.count()?,
+    })
+}
+
+fn exists<D: Database>(database: &mut D, id: &str) -> Result<bool, StoreError> {
+    let rows = database.query("SELECT 1 FROM agent_session WHERE id = $1", &[Value::text(id)])?;
+    Ok(!rows.is_empty())
+}
+
+fn insert<D: Database>(database: &mut D, session: &AgentSessionRow) -> Result<(), StoreError> {
+    let sql =
+        format!("INSERT INTO agent_session ({SESSION}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+    let AgentSessionRow {
+        id,
+        agent,
+        settings,
+        native_id,
+        created_ms,
+        updated_ms,
+        ended,
+        sequence,
+        items,
+        turns,
+    } = session;
+    let values = [
+        Value::text(id),
+        Value::text(agent),
+        Value::text(settings),
+        Value::optional_text(native_id.as_deref()),
+        Value::count(*created_ms),
+        Value::count(*updated_ms),
+        Value::count(u64::from(*ended)),
+        Value::count(*sequence),
+        Value::count(*items),
+        Value::count(*turns),
+    ];
+    database.query(&sql, &values).map(drop)
+}
+
+/// Adds the events and updates the changing columns of the session.
+fn append<D: Database>(
+    database: &mut D,
+    session: &AgentSessionRow,
+    events: Vec<AgentEventRow>,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO agent_event (session, sequence, event, raw) VALUES ($1, $2, $3, $4)";
+    for AgentEventRow { sequence, event, raw } in events {
+        let values = [
+            Value::text(&session.id),
+            Value::count(sequence),
+            Value::Bytes(event.into()),
+            Value::Bytes(raw.into()),
+        ];
+        database.query(sql, &values)?;
+    }
+    let sql = "UPDATE agent_session SET native_id = $1, updated_ms = $2, ended = $3, sequence = $4, items = $5, \
+               turns = $6 WHERE id = $7";
+    let values = [
+        Value::optional_text(session.native_id.as_deref()),
+        Value::count(session.updated_ms),
+        Value::count(u64::from(session.ended)),
+        Value::count(session.sequence),
+        Value::count(session.items),
+        Value::count(session.turns),
+        Value::text(&session.id),
+    ];
+    database.query(sql, &values).map(drop)
+}
+
+fn delete<D: Database>(database: &mut D, id: &str) -> Result<(), StoreError> {
+    database.query("DELETE FROM agent_event WHERE session = $1", &[Value::text(id)])?;
+    database.query("DELETE FROM agent_session WHERE id = $1", &[Value::text(id)]).map(drop)
+}
