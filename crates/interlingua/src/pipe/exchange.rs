@@ -33,7 +33,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use memchr::memmem::Finder;
 
 use super::copied::CopiedAnswer;
 use super::{Buffers, Pipe, Writer, WriterOutput};
@@ -186,8 +188,7 @@ impl Exchange {
         let groups = !matches!(support(Field::ToolNamespace), Support::No(_) | Support::Emulated(_));
         let server =
             options.backend.clone().or_else(|| Backend::of_dialect(self.backend.name).map(Into::into));
-        self.holds_foreign_state =
-            CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
+        self.holds_foreign_state = holds_carried_state(body);
         let copies = self.copies();
         let inner = if copies { Box::new(NullWriter) } else { make(&options) };
         let student =
@@ -299,9 +300,19 @@ impl Exchange {
     }
 }
 
-/// The beginnings of strings with the state of another issuer: plain or in base64, for each place of the state.
-const CARRIED_STATE: [&str; 4] =
-    ["\"interlingua:", "\"interlingua-signature:", "\"interlingua-thoughts:", "\"aW50ZXJsaW5ndWE6"];
+/// Whether a request holds strings with the state of another issuer: plain or in base64, for each place of the state.
+fn holds_carried_state(body: &[u8]) -> bool {
+    /// The common beginning of the plain forms, and the form in base64.
+    static MARKS: LazyLock<[Finder<'static>; 2]> =
+        LazyLock::new(|| ["\"interlingua", "\"aW50ZXJsaW5ndWE6"].map(Finder::new));
+    const PLACES: [&[u8]; 3] = [b":", b"-signature:", b"-thoughts:"];
+    let [plain, encoded] = &*MARKS;
+    let is_state = |at: usize| {
+        let rest = &body[at + plain.needle().len()..];
+        PLACES.iter().any(|place| rest.starts_with(place))
+    };
+    plain.find_iter(body).any(is_state) || encoded.find(body).is_some()
+}
 
 /// The maximum number of characters of an error body in the message.
 const MESSAGE: usize = 2_000;
