@@ -203,7 +203,7 @@ impl Exchange {
         let report;
         (report, self.buffers) = if copies {
             out.write(body);
-            let (report, buffers) = pipe.finish_and_reuse(body, &mut Vec::new());
+            let (report, buffers) = pipe.finish_and_reuse(body, &mut NoOutput);
             (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(body, out)
@@ -332,6 +332,13 @@ impl Writer for NullWriter {
     fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
+/// The output of a pipe with a [`NullWriter`].
+struct NoOutput;
+
+impl Output for NoOutput {
+    fn write(&mut self, _: &[u8]) {}
+}
+
 /// The answer of an [`Exchange`] on its way back.
 #[derive(Debug)]
 pub struct AnswerPipe {
@@ -345,7 +352,7 @@ impl AnswerPipe {
     /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         if let Some(copy) = &mut self.copy {
-            self.pipe.push(bytes, &mut Vec::new());
+            self.pipe.push(bytes, &mut NoOutput);
             return copy.copy(bytes, &self.outcome.look(), out);
         }
         self.pipe.push(bytes, out);
@@ -382,7 +389,7 @@ impl AnswerPipe {
     pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
         let Self { pipe, outcome, copy } = self;
         let (report, buffers) = if let Some(mut copy) = copy {
-            let (report, buffers) = pipe.finish_and_reuse(last, &mut Vec::new());
+            let (report, buffers) = pipe.finish_and_reuse(last, &mut NoOutput);
             let outcome = outcome.look();
             copy.copy(last, &outcome, out);
             copy.end(outcome.failure.as_ref(), out);
@@ -390,7 +397,7 @@ impl AnswerPipe {
         } else {
             pipe.finish_and_reuse(last, out)
         };
-        let outcome = CallOutcome { report, ..outcome.look().clone() };
+        let outcome = CallOutcome { report, ..std::mem::take(&mut *outcome.look()) };
         (outcome, buffers)
     }
 }
