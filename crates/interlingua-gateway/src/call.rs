@@ -352,6 +352,7 @@ impl ClientCall<'_> {
         let summary = exchange
             .request(&body, &mut sent)
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
+        keep_buffers(exchange.take_buffers(), body.len());
         let mut report = summary.report;
         place_stream(&mut report);
         if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
@@ -399,7 +400,7 @@ impl ClientCall<'_> {
         if role != Role::Stream || !reply.is_stream {
             let bytes = whole(reply.body, idle_timeout).await?;
             tracker.received(&bytes);
-            return whole_answer(exchange, &bytes, self.body.len());
+            return whole_answer(exchange, &bytes);
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
@@ -564,24 +565,30 @@ pub(crate) fn losses(report: &Report) -> u64 {
 }
 
 thread_local! {
-    /// The buffers of an earlier call.
+    /// The buffers of an earlier conversion. A call holds none while it waits for its backend.
     static BUFFERS: Cell<Buffers> = Cell::default();
     /// The tape of an earlier request.
     static TAPE: Cell<TapeBuf> = Cell::default();
 }
 
-/// The largest body in bytes after which a thread keeps the buffers for the next call.
+/// The largest body in bytes after which a thread keeps the buffers for the next conversion.
 const SMALL: usize = 128 << 10;
 
-/// A whole answer to a request of this size.
-fn whole_answer(exchange: &mut Exchange, bytes: &[u8], request: usize) -> Result<Answered, FailedCall> {
-    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
-    let (outcome, buffers) =
-        exchange.answer(Role::Response).map_err(broken)?.finish_and_reuse(bytes, &mut out);
-    if bytes.len().max(request) <= SMALL {
+/// Keeps the buffers of a conversion for the next one on this thread, unless the body was large.
+fn keep_buffers(buffers: Buffers, body: usize) {
+    if body <= SMALL {
         BUFFERS.set(buffers);
     }
+}
+
+/// A whole answer.
+fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, FailedCall> {
+    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    exchange.use_buffers(BUFFERS.take());
+    let (outcome, buffers) =
+        exchange.answer(Role::Response).map_err(broken)?.finish_and_reuse(bytes, &mut out);
+    keep_buffers(buffers, bytes.len());
     let (status, retry_after) = match &outcome.failure {
         Some(failure) => (failure.status, failure.retry_after),
         None => (200, None),

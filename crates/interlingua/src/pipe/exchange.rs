@@ -181,6 +181,11 @@ impl Exchange {
         self.buffers = buffers;
     }
 
+    /// The buffers of the request, for other conversions while the backend works on its answer.
+    pub fn take_buffers(&mut self) -> Buffers {
+        std::mem::take(&mut self.buffers)
+    }
+
     /// Converts the client's request for the backend, and stores the facts for the answer.
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, support } = writes(self.backend, Role::Request)?;
