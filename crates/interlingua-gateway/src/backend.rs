@@ -266,6 +266,10 @@ impl ReadyBackend {
         *request.uri_mut() = path.ok_or_else(|| Unreachable("the URL is not valid".to_owned()))?;
         *request.headers_mut() = server.headers.clone();
         if let Some(own) = own_headers {
+            // The headers of the client replace those of the configuration.
+            for name in own.keys() {
+                request.headers_mut().remove(name);
+            }
             request.headers_mut().extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         if let Some(key) = key {

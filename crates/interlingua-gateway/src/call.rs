@@ -2,6 +2,7 @@
 //! the next backend of the route.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -352,6 +353,7 @@ impl ClientCall<'_> {
         let summary = exchange
             .request(&body, &mut sent)
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
+        keep_buffers(exchange.take_buffers(), body.len());
         let mut report = summary.report;
         place_stream(&mut report);
         if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
@@ -399,7 +401,7 @@ impl ClientCall<'_> {
         if role != Role::Stream || !reply.is_stream {
             let bytes = whole(reply.body, idle_timeout).await?;
             tracker.received(&bytes);
-            return whole_answer(exchange, &bytes, self.body.len());
+            return whole_answer(exchange, &bytes);
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
@@ -541,8 +543,8 @@ fn holds_state_of_another(body: &[u8], backend: &ReadyBackend, model: &str) -> b
     let Some(known) = backend.capabilities.as_ref().filter(|_| backend.dialect.name == "openai-chat") else {
         return false;
     };
-    let accepts_none = known.takes_of(Some(&Str::from_plain(model))).state_of.is_empty();
-    accepts_none && memchr::memmem::find(body, REASONING_DETAILS).is_some()
+    let accepts_none = || known.takes_of(Some(&Str::from_plain(model))).state_of.is_empty();
+    memchr::memmem::find(body, REASONING_DETAILS).is_some() && accepts_none()
 }
 
 const REASONING_DETAILS: &[u8] = b"\"reasoning_details\"";
@@ -564,24 +566,28 @@ pub(crate) fn losses(report: &Report) -> u64 {
 }
 
 thread_local! {
-    /// The buffers of an earlier call.
+    /// The buffers of an earlier conversion. A call holds none while it waits for its backend.
     static BUFFERS: Cell<Buffers> = Cell::default();
-    /// The tape of an earlier request.
-    static TAPE: Cell<TapeBuf> = Cell::default();
 }
 
-/// The largest body in bytes after which a thread keeps the buffers for the next call.
+/// The largest body in bytes after which a thread keeps the buffers for the next conversion.
 const SMALL: usize = 128 << 10;
 
-/// A whole answer to a request of this size.
-fn whole_answer(exchange: &mut Exchange, bytes: &[u8], request: usize) -> Result<Answered, FailedCall> {
-    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
-    let (outcome, buffers) =
-        exchange.answer(Role::Response).map_err(broken)?.finish_and_reuse(bytes, &mut out);
-    if bytes.len().max(request) <= SMALL {
+/// Keeps the buffers of a conversion for the next one on this thread, unless the body was large.
+fn keep_buffers(buffers: Buffers, body: usize) {
+    if body <= SMALL {
         BUFFERS.set(buffers);
     }
+}
+
+/// A whole answer.
+fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, FailedCall> {
+    let broken = |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    exchange.use_buffers(BUFFERS.take());
+    let (outcome, buffers) =
+        exchange.answer(Role::Response).map_err(broken)?.finish_and_reuse(bytes, &mut out);
+    keep_buffers(buffers, bytes.len());
     let (status, retry_after) = match &outcome.failure {
         Some(failure) => (failure.status, failure.retry_after),
         None => (200, None),
@@ -627,24 +633,25 @@ pub(crate) fn has_model(dialect: &Dialect) -> bool {
     dialect.name != "gemini"
 }
 
-/// The model of a request body.
+/// The model of a request body. A body that is no JSON may have a model, too: the translation reports its errors.
 pub(crate) fn model_of(body: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(body).ok()?;
-    let mut buffer = TAPE.take();
-    let tape = buffer.parse(text, &Limits::default()).ok()?;
-    let model = tape.root().get("model")?.str()?.decode().into_owned();
-    if body.len() <= SMALL {
-        TAPE.set(buffer);
+    if let Some(model) = plain_model(body) {
+        return std::str::from_utf8(&body[model]).ok().map(str::to_owned);
     }
-    Some(model)
+    let text = std::str::from_utf8(body).ok()?;
+    let mut buffer = TapeBuf::default();
+    let tape = buffer.parse(text, &Limits::default()).ok()?;
+    Some(tape.root().get("model")?.str()?.decode().into_owned())
 }
 
 /// The body with another model; `None` if the body has no model to replace.
 fn with_model(body: &[u8], model: &str) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(body).ok()?;
-    let mut tape = TapeBuf::default();
-    let tape = tape.parse(text, &Limits::default()).ok()?;
-    let span = tape.root().get("model")?.span();
+    let span = if let Some(inner) = plain_model(body) {
+        inner.start - 1..inner.end + 1
+    } else {
+        let text = std::str::from_utf8(body).ok()?;
+        TapeBuf::default().parse(text, &Limits::default()).ok()?.root().get("model")?.span()
+    };
     let mut changed = Vec::with_capacity(body.len() + model.len());
     changed.extend_from_slice(&body[..span.start]);
     changed.push(b'"');
@@ -652,6 +659,48 @@ fn with_model(body: &[u8], model: &str) -> Option<Vec<u8>> {
     changed.push(b'"');
     changed.extend_from_slice(&body[span.end..]);
     Some(changed)
+}
+
+/// The place of the text of the first member `model` in the object of a body, if the text has no escapes. The search
+/// skips strings and the values around the member; a parser would index all of them.
+fn plain_model(body: &[u8]) -> Option<Range<usize>> {
+    let (mut at, mut depth, mut is_key) = (0, 0_usize, false);
+    while let Some(byte) = body.get(at) {
+        at += 1;
+        match byte {
+            b'"' => {
+                let start = at;
+                at = end_of_string(body, start)? + 1;
+                if depth == 1 && is_key && &body[start..at - 1] == b"model" {
+                    let rest = body[at..].trim_ascii_start().strip_prefix(b":")?;
+                    let value = rest.trim_ascii_start().strip_prefix(b"\"")?;
+                    let start = body.len() - value.len();
+                    let end = end_of_string(body, start)?;
+                    return (!body[start..end].contains(&b'\\')).then_some(start..end);
+                }
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                is_key = *byte == b'{';
+            }
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b',' => is_key = true,
+            b':' => is_key = false,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The end of a string that starts after its quotation mark.
+fn end_of_string(body: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr::memchr2(b'"', b'\\', body.get(at..)?)?;
+        if body[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 #[cfg(test)]
@@ -665,5 +714,26 @@ mod tests {
         let changed = with_model(body, "x\"y").expect("a model");
         assert_eq!(changed, br#"{ "messages" : [{"model":"inner"}], "model":"x\"y" ,"n":1e0}"#);
         assert_eq!(with_model(b"{}", "x"), None);
+    }
+
+    #[test]
+    fn the_model_is_a_member_of_the_outer_object() {
+        for (body, model) in [
+            (r#"{"model":"m"}"#, Some("m")),
+            (r#" { "a" : "model" , "model" : "m" , "model" : "n" }"#, Some("m")),
+            (r#"{"a":["model","x",{"model":"x"}],"b":"\"model\":\\","model":"m/ü"}"#, Some("m/ü")),
+            (r#"{"mod\u0065l":"m"}"#, None),
+            (r#"{"model":"\u006d"}"#, Some("m")),
+            (r#"{"model":7}"#, None),
+            (r#"["model","m"]"#, None),
+            (r#"{"a":{"model":"m"}}"#, None),
+            (r#"{"a":"model"}"#, None),
+            (r#"{"model":"m"#, None),
+            (r#"{"model"#, None),
+            ("{\"a\":\"\\", None),
+            ("", None),
+        ] {
+            assert_eq!(model_of(body.as_bytes()).as_deref(), model, "{body}");
+        }
     }
 }

@@ -210,7 +210,21 @@ pub(crate) fn new_id() -> (u64, String) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
     let now = u64::try_from(now).unwrap_or(u64::MAX);
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
-    (now, format!("{now:011x}-{:08x}-{number:06x}", *INSTANCE))
+    let mut id = String::with_capacity(32);
+    push_hex(&mut id, now, 11);
+    id.push('-');
+    push_hex(&mut id, u64::from(*INSTANCE), 8);
+    id.push('-');
+    push_hex(&mut id, number, 6);
+    (now, id)
+}
+
+/// Appends a number in hexadecimal, with leading zeros up to this many digits. Formatting traits take ten times as long.
+fn push_hex(text: &mut String, number: u64, least: u32) {
+    let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(least);
+    for place in (0..digits).rev() {
+        text.push(char::from(b"0123456789abcdef"[(number >> (4 * place)) as usize & 15]));
+    }
 }
 
 /// An answer that later requests can continue.
@@ -364,4 +378,18 @@ fn estimate(request_size: u64, output: u64) -> Usage {
     let Usage { input, output: written, .. } = &mut usage;
     (*input, *written) = (Some(request_size.div_ceil(BYTES_PER_TOKEN)), Some(output));
     usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_ids_have_leading_zeros() {
+        for (number, least) in [(0, 6), (0x1a, 6), (0x0123_4567, 6), (u64::MAX, 11), (0, 1)] {
+            let mut text = String::new();
+            push_hex(&mut text, number, least);
+            assert_eq!(text, format!("{number:0width$x}", width = least as usize));
+        }
+    }
 }

@@ -408,7 +408,7 @@ impl Gateway {
             return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
         }
         let headers = own_headers(request.headers());
-        let trace = request.headers().get("traceparent").filter(|_| self.log.telemetry.is_some());
+        let trace = self.log.telemetry.as_ref().and_then(|_| request.headers().get("traceparent"));
         let traceparent = trace.and_then(|trace| trace.to_str().ok()).map(str::to_owned);
         let body = state.body(request).await?;
         let request = ModelRequest { dialect, endpoint, headers, query, model, body, traceparent };
@@ -613,8 +613,8 @@ fn find(
 
 /// The headers of a client that a backend of its dialect understands.
 pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
-    let own = OWN_HEADERS.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
-    own.collect()
+    let own = headers.iter().filter(|(name, _)| OWN_HEADERS.contains(name));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The refusal of a page of the gateway itself.

@@ -58,6 +58,22 @@ fn bytes_stay_and_credentials_change() {
 }
 
 #[test]
+fn headers_of_the_client_replace_those_of_the_api() {
+    let upstream = Upstream::start([Act::Answer(200, "", answer("anthropic"))]);
+    let gateway = gateway("anthropic", &upstream, "");
+    let (path, body) = request("anthropic", "m", false, 0);
+    let own = "anthropic-version: 2099-01-01\r\nanthropic-beta: b-1\r\nanthropic-beta: b-2";
+    let head = format!("POST {path} HTTP/1.1\r\nauthorization: Bearer gateway-secret\r\n{own}");
+    gateway.request(&head, &body.to_string());
+    let request = upstream.requests.look()[0].clone();
+    let sent = |name: &str| {
+        request.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect::<Vec<_>>()
+    };
+    assert_eq!(sent("anthropic-version"), ["2099-01-01"]);
+    assert_eq!(sent("anthropic-beta"), ["b-1", "b-2"]);
+}
+
+#[test]
 fn a_routed_model_is_the_only_change() {
     for dialect in DIALECTS.into_iter().filter(|dialect| *dialect != "gemini") {
         let upstream = Upstream::start([Act::Answer(200, "", answer(dialect))]);

@@ -6,6 +6,8 @@
 //! it. So a new field does not compile until every writer's table has a row for it, and the same table is the loss
 //! table in the documents.
 
+use std::cell::RefCell;
+
 use super::ItemKind;
 use crate::ledger::Reason;
 
@@ -559,13 +561,25 @@ impl Fields {
     /// No field.
     pub const NONE: Self = Self([false; Field::ALL.len()]);
 
-    /// The fields a target does not support.
+    /// The fields a target does not support. The set of a table is computed once in each thread: a conversion of a small
+    /// body takes less time than the questions about all fields.
     pub fn unsaid(support: SupportTable) -> Self {
-        let mut set = Self::NONE;
-        for field in Field::ALL {
-            set.0[*field as usize] = matches!(support(*field), Support::No(_));
+        thread_local! {
+            /// The sets by the addresses of their tables. Functions with the same address have the same set.
+            static KNOWN: RefCell<Vec<(*const (), Fields)>> = const { RefCell::new(Vec::new()) };
         }
-        set
+        let address = support as *const ();
+        KNOWN.with_borrow_mut(|known| {
+            if let Some((_, set)) = known.iter().find(|(table, _)| *table == address) {
+                return *set;
+            }
+            let mut set = Self::NONE;
+            for field in Field::ALL {
+                set.0[*field as usize] = matches!(support(*field), Support::No(_));
+            }
+            known.push((address, set));
+            set
+        })
     }
 
     /// Adds a field.

@@ -33,7 +33,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use memchr::memmem::Finder;
 
 use super::copied::CopiedAnswer;
 use super::{Buffers, Pipe, Writer, WriterOutput};
@@ -179,6 +181,11 @@ impl Exchange {
         self.buffers = buffers;
     }
 
+    /// The buffers of the request, for other conversions while the backend works on its answer.
+    pub fn take_buffers(&mut self) -> Buffers {
+        std::mem::take(&mut self.buffers)
+    }
+
     /// Converts the client's request for the backend, and stores the facts for the answer.
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, support } = writes(self.backend, Role::Request)?;
@@ -186,8 +193,7 @@ impl Exchange {
         let groups = !matches!(support(Field::ToolNamespace), Support::No(_) | Support::Emulated(_));
         let server =
             options.backend.clone().or_else(|| Backend::of_dialect(self.backend.name).map(Into::into));
-        self.holds_foreign_state =
-            CARRIED_STATE.iter().any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some());
+        self.holds_foreign_state = holds_carried_state(body);
         let copies = self.copies();
         let inner = if copies { Box::new(NullWriter) } else { make(&options) };
         let student =
@@ -202,7 +208,7 @@ impl Exchange {
         let report;
         (report, self.buffers) = if copies {
             out.write(body);
-            let (report, buffers) = pipe.finish_and_reuse(body, &mut Vec::new());
+            let (report, buffers) = pipe.finish_and_reuse(body, &mut NoOutput);
             (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(body, out)
@@ -299,9 +305,19 @@ impl Exchange {
     }
 }
 
-/// The beginnings of strings with the state of another issuer: plain or in base64, for each place of the state.
-const CARRIED_STATE: [&str; 4] =
-    ["\"interlingua:", "\"interlingua-signature:", "\"interlingua-thoughts:", "\"aW50ZXJsaW5ndWE6"];
+/// Whether a request holds strings with the state of another issuer: plain or in base64, for each place of the state.
+fn holds_carried_state(body: &[u8]) -> bool {
+    /// The common beginning of the plain forms, and the form in base64.
+    static MARKS: LazyLock<[Finder<'static>; 2]> =
+        LazyLock::new(|| ["\"interlingua", "\"aW50ZXJsaW5ndWE6"].map(Finder::new));
+    const PLACES: [&[u8]; 3] = [b":", b"-signature:", b"-thoughts:"];
+    let [plain, encoded] = &*MARKS;
+    let is_state = |at: usize| {
+        let rest = &body[at + plain.needle().len()..];
+        PLACES.iter().any(|place| rest.starts_with(place))
+    };
+    plain.find_iter(body).any(is_state) || encoded.find(body).is_some()
+}
 
 /// The maximum number of characters of an error body in the message.
 const MESSAGE: usize = 2_000;
@@ -321,6 +337,13 @@ impl Writer for NullWriter {
     fn finish(&mut self, _: &mut WriterOutput<'_>) {}
 }
 
+/// The output of a pipe with a [`NullWriter`].
+struct NoOutput;
+
+impl Output for NoOutput {
+    fn write(&mut self, _: &[u8]) {}
+}
+
 /// The answer of an [`Exchange`] on its way back.
 #[derive(Debug)]
 pub struct AnswerPipe {
@@ -334,7 +357,7 @@ impl AnswerPipe {
     /// Takes the next bytes, of any length; writes the output available so far.
     pub fn push(&mut self, bytes: &[u8], out: &mut dyn Output) {
         if let Some(copy) = &mut self.copy {
-            self.pipe.push(bytes, &mut Vec::new());
+            self.pipe.push(bytes, &mut NoOutput);
             return copy.copy(bytes, &self.outcome.look(), out);
         }
         self.pipe.push(bytes, out);
@@ -371,7 +394,7 @@ impl AnswerPipe {
     pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
         let Self { pipe, outcome, copy } = self;
         let (report, buffers) = if let Some(mut copy) = copy {
-            let (report, buffers) = pipe.finish_and_reuse(last, &mut Vec::new());
+            let (report, buffers) = pipe.finish_and_reuse(last, &mut NoOutput);
             let outcome = outcome.look();
             copy.copy(last, &outcome, out);
             copy.end(outcome.failure.as_ref(), out);
@@ -379,7 +402,7 @@ impl AnswerPipe {
         } else {
             pipe.finish_and_reuse(last, out)
         };
-        let outcome = CallOutcome { report, ..outcome.look().clone() };
+        let outcome = CallOutcome { report, ..std::mem::take(&mut *outcome.look()) };
         (outcome, buffers)
     }
 }

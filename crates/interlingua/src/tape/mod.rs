@@ -179,19 +179,14 @@ pub enum Fault {
 }
 
 /// The memory of a tape, reused from frame to frame.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TapeBuf {
     nodes: Vec<Node>,
     /// The containers around the current container.
     open: Vec<OpenContainer>,
-    /// The last claimed values, in the order of their claims: a ring buffer indexed by [`Tape::claims`].
-    claimed: [Cell<u32>; NEAR],
-}
-
-impl Default for TapeBuf {
-    fn default() -> Self {
-        Self { nodes: Vec::new(), open: Vec::new(), claimed: [const { Cell::new(0) }; NEAR] }
-    }
+    /// The last claimed values, in the order of their claims: a ring buffer indexed by [`Tape::claims`], from the first
+    /// document on.
+    claimed: Option<Box<[Cell<u32>; NEAR]>>,
 }
 
 impl TapeBuf {
@@ -215,7 +210,8 @@ impl TapeBuf {
         }
         let leaves = parser.leaves();
         let Parser { duplicate_key, lone_surrogate, number_overflow, .. } = parser;
-        let (nodes, claimed, claims) = (&self.nodes, &self.claimed, Cell::new(0));
+        let claimed = self.claimed.get_or_insert_with(|| Box::new([const { Cell::new(0) }; NEAR]));
+        let (nodes, claims) = (&self.nodes, Cell::new(0));
         Ok(Tape { text, nodes, claimed, claims, leaves, duplicate_key, lone_surrogate, number_overflow })
     }
 }

@@ -307,17 +307,30 @@ impl Capabilities {
 
 /// Whether a name matches a pattern in which `*` matches any text.
 pub fn is_match(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(head) else { return false };
-    let mut pieces = rest.split('*').peekable();
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return name.ends_with(piece);
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut in_pattern, mut in_name) = (0, 0);
+    // The place in the pattern after the last star, and the end of the text that the star matches so far.
+    let mut star = None;
+    while let Some(byte) = name.get(in_name) {
+        match (pattern.get(in_pattern), star) {
+            (Some(b'*'), _) => {
+                in_pattern += 1;
+                star = Some((in_pattern, in_name));
+            }
+            (Some(known), _) if known == byte => (in_pattern, in_name) = (in_pattern + 1, in_name + 1),
+            // The star matches more, up to the next place where the byte after the star is in the name.
+            (_, Some((after, end))) => {
+                let Some(next) = pattern.get(after) else { return true };
+                let Some(further) = name[end + 1..].iter().position(|byte| byte == next) else {
+                    return false;
+                };
+                in_name = end + 1 + further;
+                (star, in_pattern) = (Some((after, in_name)), after);
+            }
+            (_, None) => return false,
         }
-        let Some(at) = name.find(piece) else { return false };
-        name = name.get(at + piece.len()..).unwrap_or_default();
     }
-    true
+    pattern[in_pattern..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]
@@ -334,7 +347,16 @@ mod tests {
             ("*claude-3*", "claude-4", false),
             ("a*b*c", "aXbYc", true),
             ("a*b*c", "acb", false),
+            ("a*b*c", "aXbXbc", true),
+            ("a*bc", "abcbc", true),
+            ("a*a", "a", false),
+            ("*ab*", "aab", true),
+            ("a**", "a", true),
             ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("*ü*", "für", true),
+            ("*", "*", true),
         ] {
             assert_eq!(is_match(pattern, name), is, "{pattern} and {name}");
         }
