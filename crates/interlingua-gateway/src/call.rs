@@ -370,7 +370,9 @@ impl ClientCall<'_> {
         }
         // A call that is sent again needs no further share of the budget.
         if self.client.budget.is_some() && tracker.reservation.is_none() {
-            let expected = tracker.expected_cost(model, summary.max_tokens.or(route.max_tokens));
+            let usual = || backend.usual_limit(dialect, model).filter(|_| !is_same);
+            let limits = summary.max_tokens.into_iter().chain(route.max_tokens);
+            let expected = tracker.expected_cost(model, limits.min().or_else(usual));
             tracker.reservation = self.client.reserve(model, expected)?;
         }
         tracker.call.losses = losses(&report);
