@@ -209,6 +209,11 @@ impl ReadyBackend {
         matches!(self.kind, BackendKind::Server(_))
     }
 
+    /// Whether the backend is a server with this dialect.
+    pub(crate) fn serves(&self, dialect: &Dialect) -> bool {
+        self.is_server() && self.dialect.name == dialect.name
+    }
+
     /// The host of the server; `None` for a backend without a server.
     pub(crate) fn host(&self) -> Option<String> {
         let BackendKind::Server(server) = &self.kind else { return None };
@@ -222,7 +227,8 @@ impl ReadyBackend {
 
     /// The limit on output tokens that a translated request gets if the client sets none.
     pub(crate) fn usual_limit(&self, dialect: &Dialect, model: &str) -> Option<u64> {
-        let known = self.capabilities.clone().or_else(|| Backend::of_dialect(dialect.name).map(Into::into))?;
+        let known =
+            self.capabilities.clone().or_else(|| Backend::of_dialect(dialect.name).map(Into::into))?;
         known.takes_of(Some(&Str::from_plain(model))).max_tokens_default
     }
 

@@ -15,13 +15,15 @@ use interlingua::pipe::{
     AnswerPipe, AnswerWriter, Buffers, CallFailure, CallOutcome, Exchange, FailedResponse,
 };
 use interlingua::tape::{Limits, TapeBuf};
+use interlingua::wire::endpoints::Endpoint;
 use tokio::time::timeout;
 
 use crate::answer_body::{AnswerBody, StreamedAnswer};
 use crate::backend::{BackendBody, BackendRequest, BackendResponse, ReadyBackend};
 use crate::clients::Client;
+use crate::compaction::Compaction;
 use crate::connections::Connections;
-use crate::finished::{Attempt, CallTracker};
+use crate::finished::{Attempt, CallTracker, FinishedCall};
 use crate::routes::{ReadyRoute, RouteTarget};
 
 /// The request of a client.
@@ -38,6 +40,17 @@ pub(crate) struct ClientCall<'g> {
     pub(crate) body: Bytes,
     /// Headers that the backend gets if it has the client's dialect.
     pub(crate) own_headers: HeaderMap,
+    pub(crate) task: CallTask,
+}
+
+/// The task of a call beside an answer of the model.
+#[derive(Debug)]
+pub(crate) enum CallTask {
+    Answer,
+    /// A request that only backends with the client's dialect understand, for their endpoint.
+    Forward(&'static Endpoint),
+    /// A summary in place of the conversation.
+    Compact(Compaction),
 }
 
 /// The parts of a gateway that a call needs.
@@ -101,6 +114,9 @@ const LOST: HeaderName = HeaderName::from_static("x-interlingua-lost");
 
 /// The largest size of the header with paths in bytes.
 const MOST_PATHS: usize = 1000;
+
+/// The header with the feature of an API that the gateway performs for a backend without the feature.
+const EMULATED: HeaderName = HeaderName::from_static("x-interlingua-emulated");
 
 /// The header with the name of the backend.
 const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
@@ -174,6 +190,9 @@ impl ClientCall<'_> {
                 continue;
             }
             let backend = &context.backends[target.backend];
+            if matches!(self.task, CallTask::Forward(_)) && !backend.serves(self.dialect) {
+                continue;
+            }
             let is_last_target = position + 1 == route.targets.len();
             let mut pause = FIRST_PAUSE;
             let mut repetitions = 0;
@@ -261,7 +280,9 @@ impl ClientCall<'_> {
         let (mut exchange, sent, role) = self
             .translated(route, target, backend, tracker)
             .map_err(|failure| self.own_failure(&failure, Repetition::No))?;
-        let endpoint = api.endpoint(Role::Request, role).ok_or_else(|| {
+        let usual = || api.endpoint(Role::Request, role);
+        let own = if let CallTask::Forward(endpoint) = self.task { Some(endpoint) } else { None };
+        let endpoint = own.or_else(usual).ok_or_else(|| {
             let message = format!("`{}` has no such endpoint", dialect.name);
             self.own_failure(&FailedCall::new(FailureClass::InvalidRequest, message), Repetition::No)
         })?;
@@ -354,6 +375,9 @@ impl ClientCall<'_> {
             .map_err(|error| FailedCall::new(FailureClass::InvalidRequest, error.to_string()))?;
         let mut report = summary.report;
         place_stream(&mut report);
+        if let CallTask::Compact(_) = self.task {
+            report.add_loss("/input", Reason::Narrowed, "conversation compacted to a summary of the model");
+        }
         if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
             let message = format!("the request is not JSON: {}", problem.detail);
             return Err(FailedCall::new(FailureClass::InvalidRequest, message));
@@ -452,7 +476,8 @@ impl ClientCall<'_> {
         let id = HeaderValue::from_str(&tracker.call.id);
         let mut response = match answered {
             Answered::Whole(answer) => {
-                let WholeAnswer { status, body, retry_after, outcome } = *answer;
+                let WholeAnswer { status, body, retry_after, outcome } =
+                    self.compacted(*answer, &tracker.call);
                 tracker.call.status = status;
                 tracker.returned(&body);
                 if let Some(stored) = tracker.finish(outcome) {
@@ -477,7 +502,27 @@ impl ClientCall<'_> {
         headers.extend(lost.map(|lost| (LOST, lost)));
         headers.extend(backend.map(|name| (BACKEND, name)));
         headers.extend(id.map(|id| (CALL, id)));
+        if let CallTask::Compact(_) = self.task {
+            headers.insert(EMULATED, HeaderValue::from_static("compaction"));
+        }
         response
+    }
+
+    /// The answer with a summary as the response to a compaction.
+    fn compacted(&self, answer: WholeAnswer, call: &FinishedCall) -> WholeAnswer {
+        let CallTask::Compact(compaction) = &self.task else { return answer };
+        if answer.outcome.failure.is_some() {
+            return answer;
+        }
+        match compaction.response(&answer.body, &call.id, call.started / 1000) {
+            Ok(body) => WholeAnswer { body, ..answer },
+            Err(failure) => {
+                let (status, body) = (failure.class.status(), failure.body(self.dialect));
+                let mut outcome = answer.outcome;
+                outcome.failure = Some(CallFailure::of(failure.class, &failure.message, None));
+                WholeAnswer { status, body, retry_after: None, outcome }
+            }
+        }
     }
 }
 

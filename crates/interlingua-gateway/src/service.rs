@@ -17,8 +17,9 @@ use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
 use crate::backend::ReadyBackend;
-use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
+use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response, model_of};
 use crate::clients::{Client, ClientLedger, Secret};
+use crate::compaction::{self, Compaction};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::connections::Connections;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
@@ -423,6 +424,26 @@ impl Gateway {
         stored_responses::with_history(body, &before).map(|whole| Some(Bytes::from(whole)))
     }
 
+    /// A request of the Responses API that the backends of its route understand, and its task. `is_native` is whether
+    /// the first backend has the Responses API itself.
+    fn prepared(
+        &self,
+        body: &Bytes,
+        client: &Client,
+        endpoint: &'static Endpoint,
+        is_native: bool,
+    ) -> Result<(Bytes, CallTask), FailedCall> {
+        let history = if is_native { None } else { self.with_history(body, client)? };
+        let body = history.unwrap_or_else(|| body.clone());
+        let is_compaction = endpoint.path == compaction::PATH;
+        if is_compaction && !is_native {
+            let (compaction, request) = Compaction::of(&body)?;
+            return Ok((request.into(), CallTask::Compact(compaction)));
+        }
+        let task = if is_compaction { CallTask::Forward(endpoint) } else { CallTask::Answer };
+        Ok((compaction::restored(&body)?.map_or(body, Bytes::from), task))
+    }
+
     /// Answers a request with a body.
     pub(crate) async fn respond(
         &self,
@@ -444,15 +465,17 @@ impl Gateway {
                 return Err(failure);
             }
         };
-        if dialect.name == "openai-responses" && !state.stores_responses(route, dialect) {
-            match self.with_history(&body, client) {
-                Ok(whole) => body = whole.unwrap_or(body),
+        let mut task = CallTask::Answer;
+        if dialect.name == "openai-responses" {
+            let is_native = state.stores_responses(route, dialect);
+            match self.prepared(&body, client, endpoint, is_native) {
+                Ok(prepared) => (body, task) = prepared,
                 Err(failure) => {
                     tracker.refuse(failure.class, &failure.message, failure.retry_after);
                     return Err(failure);
                 }
             }
-            if stored_responses::asks_to_store(&body) {
+            if !is_native && matches!(task, CallTask::Answer) && stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
                 tracker.kept = Some(KeptAnswer { stored, request, returned: Vec::new() });
             }
@@ -466,6 +489,7 @@ impl Gateway {
             model,
             body,
             own_headers: headers,
+            task,
         };
         let context = CallContext {
             backends: &state.backends,
@@ -509,7 +533,7 @@ impl GatewayState {
     /// Whether the first backend of a route stores responses itself: it has the dialect, and it is a server.
     fn stores_responses(&self, route: &ReadyRoute, dialect: &Dialect) -> bool {
         let first = route.targets.first().map(|target| &self.backends[target.backend]);
-        first.is_some_and(|backend| backend.is_server() && backend.dialect.name == dialect.name)
+        first.is_some_and(|backend| backend.serves(dialect))
     }
 
     /// The body, up to the limit.
