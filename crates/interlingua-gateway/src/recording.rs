@@ -1,5 +1,6 @@
 //! Calls in the store, with their receipts.
 
+use interlingua_models::prices::Picodollars;
 use interlingua_record::contract::{CallProof, Digest, Receipt, Route};
 use interlingua_store::{
     ExchangeRecorder, RecorderSettings, Reply, Retention, StoreError, StorePlace, StoreTrouble,
@@ -46,6 +47,13 @@ impl CallStore {
         let id = id.to_owned();
         let found = self.recorder.read(move |store| store.get(&id)).await?;
         Ok(found.filter(|found| found.facts.client == client).map(|found| found.receipt))
+    }
+
+    /// The computed cost of a client's calls from a time on, in milliseconds since 1970.
+    pub(crate) async fn spent(&self, client: &str, since: u64) -> Result<Picodollars, StoreError> {
+        let name = client.to_owned();
+        let sums = self.recorder.read(move |store| store.sums(since, Some(&name))).await?;
+        Ok(sums.iter().map(|sums| Picodollars::from(sums.cost)).sum())
     }
 
     /// Stores the calls that wait.

@@ -13,6 +13,7 @@ use interlingua::model::FailureClass;
 use interlingua::wire::endpoints::{APIS, Api, Endpoint, KeyHeader};
 
 use interlingua_models::prices::cost_of_text;
+use interlingua_store::StoreError;
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
@@ -523,6 +524,16 @@ impl GatewayState {
             let message = format!("no route for the model `{model}`; there are routes for {known}");
             FailedCall::new(FailureClass::NotFound, message)
         })
+    }
+
+    /// Charges the budgets of clients with the calls in the store, so that a new process does not refill a budget.
+    pub(crate) async fn restore_spending(&self, store: &CallStore) -> Result<(), StoreError> {
+        for client in &self.clients {
+            if let Some(since) = client.budget_start() {
+                client.add_spent(store.spent(&client.name, since).await?);
+            }
+        }
+        Ok(())
     }
 
     /// The client with a name.

@@ -111,3 +111,40 @@ fn the_last_event_of_a_stream_waits_for_its_receipt() {
         assert!(rows[0].failure.is_none(), "{client}: {:?}", rows[0].failure);
     }
 }
+
+#[test]
+fn a_new_process_does_not_refill_a_budget() {
+    let path = place("budgets");
+    // Opus 5.5 costs 4 dollars for a million tokens of input: the first call costs 1 dollar.
+    let script = "[[turn]]\ntext = \"answered\"\nusage = { input = 250000, output = 0 }";
+    let client = |name: &str, key: &str, period: &str| {
+        format!(
+            "[[client]]\nname = \"{name}\"\nkey = {{ value = \"{key}\" }}\nbudget = 1.5\nbudget-per = \"{period}\"\n"
+        )
+    };
+    let clients =
+        client("one", "k1", "forever") + &client("two", "k2", "month") + &client("three", "k3", "day");
+    let config = |store: &str| {
+        format!(
+            "{store}{clients}[backend.b]\ndialect = \"anthropic\"\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n"
+        )
+    };
+    let ask = |gateway: &TestGateway, key: &str| {
+        let (post, mut body) = request("anthropic", "claude-opus-5-5", false, 0);
+        body["max_tokens"] = serde_json::json!(30_000);
+        let head = format!("POST {post} HTTP/1.1\r\nauthorization: Bearer {key}");
+        let answer = gateway.request(&head, &body.to_string());
+        assert!(answer.status == 200 || answer.body.contains(": 1 are spent"), "{}", answer.body);
+        answer.status
+    };
+    let store = format!("[store]\nplace = '{}'\n", path.display());
+    // 0.6 dollars are reserved for the output: the second call would exceed the budget.
+    let before = TestGateway::with(&config(&store), script);
+    assert_eq!([ask(&before, "k1"), ask(&before, "k2"), ask(&before, "k1")], [200, 200, 402]);
+    drop(before);
+    let after = TestGateway::with(&config(&store), script);
+    assert_eq!([ask(&after, "k1"), ask(&after, "k2"), ask(&after, "k3")], [402, 402, 200]);
+    drop(after);
+    let without_store = TestGateway::with(&config(""), script);
+    assert_eq!(ask(&without_store, "k1"), 200);
+}
