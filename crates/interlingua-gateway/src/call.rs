@@ -67,11 +67,13 @@ pub(crate) struct FailedCall {
     pub(crate) class: FailureClass,
     pub(crate) message: String,
     pub(crate) retry_after: Option<u64>,
+    /// The id of the call, once the call is counted.
+    pub(crate) call: Option<String>,
 }
 
 impl FailedCall {
     pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after: None }
+        Self { class, message: message.into(), retry_after: None, call: None }
     }
 
     /// The failure in the client's dialect.
@@ -86,7 +88,10 @@ impl FailedCall {
 
     /// The failure as a response in the client's dialect.
     pub(crate) fn response(&self, dialect: &'static Dialect) -> Response<AnswerBody> {
-        json_response(self.class.status(), self.body(dialect), self.retry_after)
+        let mut response = json_response(self.class.status(), self.body(dialect), self.retry_after);
+        let id = self.call.as_ref().and_then(|id| HeaderValue::from_str(id).ok());
+        response.headers_mut().extend(id.map(|id| (CALL, id)));
+        response
     }
 }
 
@@ -456,7 +461,7 @@ impl ClientCall<'_> {
 
     /// A failure of the gateway as an attempt.
     fn own_failure(&self, failure: &FailedCall, repetition: Repetition) -> FailedAttempt {
-        let FailedCall { class, message, retry_after } = failure;
+        let FailedCall { class, message, retry_after, call: _ } = failure;
         let (class, message, retry_after) = (*class, message.clone(), *retry_after);
         let body = failure.body(self.dialect);
         let outcome = CallOutcome::failed(CallFailure::of(class, &message, retry_after));

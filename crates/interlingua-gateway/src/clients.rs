@@ -108,6 +108,8 @@ fn now() -> u64 {
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) key: Option<Secret>,
+    /// Whether the client has the token of the gateway, or the gateway has no keys: the feed shows it all calls.
+    pub(crate) is_operator: bool,
     /// Patterns of the models that the client may ask for; all without any.
     pub(crate) models: Vec<String>,
     /// The budget and its period.
@@ -175,6 +177,7 @@ impl Client {
         Self {
             name: "default".to_owned(),
             key,
+            is_operator: true,
             models: Vec::new(),
             budget: None,
             requests_per_minute: None,

@@ -176,6 +176,7 @@ fn ready_client(
     Ok(Client {
         name: settings.name.clone(),
         key: Some(Secret::new(key)),
+        is_operator: false,
         models: settings.models.clone(),
         budget: budget.map(|budget| (budget, settings.budget_per)),
         requests_per_minute: settings.requests_per_minute,
@@ -347,7 +348,7 @@ impl Gateway {
         let Some(store) = &self.log.store else {
             return problem(404, "this gateway stores no calls; its configuration has no `[store]`");
         };
-        match store.receipt(id, &client.name).await {
+        match store.receipt(id, client).await {
             Ok(Some(receipt)) => json_response(200, receipt, None),
             Ok(None) => problem(404, "there is no receipt with this id"),
             Err(error) => problem(503, &error.to_string()),
@@ -405,16 +406,39 @@ impl Gateway {
         model: Option<String>,
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let client = state.authorize(request.headers(), &query, api)?;
+        let client = match state.authorize(request.headers(), &query, api) {
+            Ok(client) => client,
+            Err(failure) => return Err(self.refuse_early(failure, None, dialect, endpoint).await),
+        };
         if endpoint.request.is_none() {
             return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
         }
         let headers = own_headers(request.headers());
         let trace = request.headers().get("traceparent").filter(|_| self.log.telemetry.is_some());
         let traceparent = trace.and_then(|trace| trace.to_str().ok()).map(str::to_owned);
-        let body = state.body(request).await?;
+        let body = match state.body(request).await {
+            Ok(body) => body,
+            Err(failure) => return Err(self.refuse_early(failure, Some(client), dialect, endpoint).await),
+        };
         let request = ModelRequest { dialect, endpoint, headers, query, model, body, traceparent };
         self.respond(state, client, request).await
+    }
+
+    /// Counts and records a model call that the gateway refuses without its body.
+    async fn refuse_early(
+        &self,
+        failure: FailedCall,
+        client: Option<&Client>,
+        dialect: &'static Dialect,
+        endpoint: &'static Endpoint,
+    ) -> FailedCall {
+        if endpoint.request != Some(Role::Request) {
+            return failure;
+        }
+        let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &Bytes::new());
+        tracker.call.client = client.map_or_else(String::new, |client| client.name.clone());
+        endpoint.path.clone_into(&mut tracker.call.path);
+        tracker.refuse(failure).await
     }
 
     /// The request with the items of the response that it continues; `None` if it continues none.
@@ -452,29 +476,26 @@ impl Gateway {
         client: &Client,
         ModelRequest { dialect, endpoint, headers, query, model, mut body, traceparent }: ModelRequest,
     ) -> Result<Response<AnswerBody>, FailedCall> {
-        let missing = || FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
-        let model = model.or_else(|| model_of(&body)).ok_or_else(missing)?;
+        let model = model.or_else(|| model_of(&body));
         let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
         tracker.call.client.clone_from(&client.name);
-        tracker.call.model_asked.clone_from(&model);
         tracker.call.traceparent = traceparent;
         endpoint.path.clone_into(&mut tracker.call.path);
+        let Some(model) = model else {
+            let missing = FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
+            return Err(tracker.refuse(missing).await);
+        };
+        tracker.call.model_asked.clone_from(&model);
         let route = match state.admit(client, &model, &mut tracker) {
             Ok(route) => route,
-            Err(failure) => {
-                tracker.refuse(failure.class, &failure.message, failure.retry_after);
-                return Err(failure);
-            }
+            Err(failure) => return Err(tracker.refuse(failure).await),
         };
         let mut task = CallTask::Answer;
         if dialect.name == "openai-responses" {
             let is_native = state.stores_responses(route, dialect);
             match self.prepared(&body, client, endpoint, is_native) {
                 Ok(prepared) => (body, task) = prepared,
-                Err(failure) => {
-                    tracker.refuse(failure.class, &failure.message, failure.retry_after);
-                    return Err(failure);
-                }
+                Err(failure) => return Err(tracker.refuse(failure).await),
             }
             if !is_native && matches!(task, CallTask::Answer) && stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
