@@ -23,6 +23,7 @@ use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::connections::Connections;
+use crate::feed::FeedView;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
 use crate::model_list;
@@ -329,12 +330,11 @@ impl Gateway {
         response
     }
 
-    /// Events about calls, for anyone who may call.
+    /// Events about calls: all calls for the operator, and the calls of a client for the client.
     fn feed(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
-        if state.authorize_bearer(headers).is_none() {
-            return no_key();
-        }
-        let events = Arc::clone(&self.log.feed).subscribe(self.closing.subscribe());
+        let Some(client) = state.authorize_bearer(headers) else { return no_key() };
+        let view = if client.is_operator { FeedView::All } else { FeedView::Client(client.name.clone()) };
+        let events = Arc::clone(&self.log.feed).subscribe(view, self.closing.subscribe());
         let mut response = Response::new(AnswerBody::Events(events));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("text/event-stream"));
