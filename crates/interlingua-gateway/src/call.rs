@@ -567,7 +567,8 @@ impl HeldStream {
                         break;
                     }
                 }
-                Ok(Some(Err(_)) | None) => self.pipe = Err(pipe.finish(&mut self.out)),
+                Ok(Some(Err(_))) => self.pipe = Err(pipe.break_off(&mut self.out)),
+                Ok(None) => self.pipe = Err(pipe.finish(&mut self.out)),
                 Err(_) => {
                     self.pipe = Ok(pipe);
                     break;
