@@ -348,6 +348,15 @@ class PythonClient:
             return self.call(lambda: c.responses.input_tokens.count(model=made["model"], input=made["input"])).input_tokens
         return self.call(lambda: c.models.count_tokens(model=made["model"], contents=made["contents"])).total_tokens
 
+    def compact(self, model, talk, more):
+        """A compaction and the answer to the compacted conversation with one more message: the object, and the text."""
+        made = self.call(lambda: self.client.responses.compact(model=model, input=talk))
+        losses = self.headers.get("x-interlingua-losses"), self.headers.get("x-interlingua-emulated")
+        items = [item.model_dump(exclude_unset=True, warnings=False) for item in made.output]
+        asked = [*items, {"role": "user", "content": more}]
+        answer = self.call(lambda: self.client.responses.create(model=model, input=asked))
+        return made, losses, answer.output_text
+
     def models(self):
         listed = self.call(lambda: list(self.client.models.list()))
         return [model.name.removeprefix("models/") if self.kind == "gemini" else model.id for model in listed]

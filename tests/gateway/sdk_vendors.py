@@ -296,6 +296,15 @@ def counted(dialect, tokens):
     return dialect in bodies and json.dumps(bodies[dialect]).encode() or None
 
 
+def compacted(text):
+    """The body of OpenAI's response to a compaction of a conversation with this message of the user."""
+    message = {"type": "message", "id": "msg_1", "role": "user", "status": "completed", "content": [{"type": "input_text", "text": text}]}
+    usage = {"input_tokens": 139, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0}, "output_tokens": 438,
+             "output_tokens_details": {"reasoning_tokens": 64}, "total_tokens": 577}
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA-opaque"}
+    return json.dumps({"id": "resp_1", "object": "response.compaction", "created_at": 1764967971, "output": [message, item], "usage": usage}).encode()
+
+
 # ---- the server ------------------------------------------------------------------------------------------------------
 
 

@@ -29,7 +29,11 @@ const TASKS: &[Task] = &[
     ("check", "everything that must hold before a commit", check),
     ("law", "the laws, the books, the detection and the goldens of one dialect  NAME", law),
     ("bless", "write goldens, cases and generated documents anew, and print the changes of goldens", bless),
-    ("bench", "measure speed and write docs/performance.md  [--smoke: each once, write nothing]", bench),
+    (
+        "bench",
+        "measure speed and write docs/performance.md  [--smoke: each once, write nothing], or measure the gateway  gateway [--bin PROGRAM] [--seconds NUMBER] [--smoke]",
+        bench,
+    ),
     (
         "instructions",
         "count instructions with callgrind and compare them  [--bless: write the figures]",
@@ -122,6 +126,9 @@ fn bless(_: &[String]) -> TaskResult<()> {
 
 /// Two programs: one measures time, the other counts allocations, which would distort the time.
 fn bench(arguments: &[String]) -> TaskResult<()> {
+    if let Some(("gateway", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return bench_gateway(rest);
+    }
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let target = root().join("target/bench");
     let mut tables = String::new();
@@ -140,6 +147,20 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
     }
     say(&tables);
     docs::between(Path::new("docs/performance.md"), "bench", &tables)
+}
+
+/// Measures the gateway of a program, by default of a release build of this source, and prints a table.
+fn bench_gateway(arguments: &[String]) -> TaskResult<()> {
+    let mut own = Vec::new();
+    if !arguments.iter().any(|argument| argument == "--bin") {
+        cargo(["build", "--release", "--package", "interlingua-cli"])?;
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        let program = format!("release/interlingua{}", std::env::consts::EXE_SUFFIX);
+        own.extend(["--bin".into(), target.join(program).into_os_string()]);
+    }
+    let mut bench = command("cargo", ["run", "--release", "--manifest-path", "benches/gateway/Cargo.toml"]);
+    run(bench.arg("--target-dir").arg(root().join("target/bench")).arg("--").args(own).args(arguments))
 }
 
 /// Runs each target for some seconds, on stable: guided by coverage, without sanitizers, which safe code hardly needs.

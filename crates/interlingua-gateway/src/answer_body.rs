@@ -152,14 +152,15 @@ impl StreamedAnswer {
                     }
                 }
                 // A connection that breaks is an answer without its end: the pipe writes an error of the dialect.
-                Poll::Ready(Some(Err(_)) | None) => return self.poll_end(out, context),
+                Poll::Ready(Some(Err(_))) => return self.poll_end(out, true, context),
+                Poll::Ready(None) => return self.poll_end(out, false, context),
                 Poll::Pending if out.is_empty() => {
                     if std::mem::take(&mut has_read) {
                         self.last_data = Instant::now();
                     }
                     ready!(self.timer.as_mut().poll(context));
                     if self.last_data.elapsed() >= self.idle_timeout {
-                        return self.poll_end(out, context);
+                        return self.poll_end(out, true, context);
                     }
                     self.timer.as_mut().reset(Instant::now() + KEEP_ALIVE.min(self.idle_timeout));
                     if let Some(tail) = self.tail.take_if(|tail| !tail.is_empty()) {
@@ -198,9 +199,14 @@ impl StreamedAnswer {
     }
 
     /// The end of the answer, after output that the client has not yet got.
-    fn poll_end(&mut self, mut out: Vec<u8>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    fn poll_end(
+        &mut self,
+        mut out: Vec<u8>,
+        is_broken: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Bytes>> {
         let Some((pipe, mut tracker)) = self.open.take() else { return Poll::Ready(None) };
-        let outcome = pipe.finish(&mut out);
+        let outcome = if is_broken { pipe.break_off(&mut out) } else { pipe.finish(&mut out) };
         let last = self.formed(out, true);
         tracker.returned(last.as_deref().unwrap_or_default());
         let last = match self.tail.take() {

@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use http_body::{Body, Frame};
 use http_body_util::Full;
 use interlingua::dialects::{Dialect, Role};
+use interlingua::json::Str;
 use interlingua::wire::backends::{Backend, SharedBackend};
 use interlingua::wire::endpoints::{Api, Endpoint};
 use tokio::sync::{Semaphore, mpsc};
@@ -208,6 +209,11 @@ impl ReadyBackend {
         matches!(self.kind, BackendKind::Server(_))
     }
 
+    /// Whether the backend is a server with this dialect.
+    pub(crate) fn serves(&self, dialect: &Dialect) -> bool {
+        self.is_server() && self.dialect.name == dialect.name
+    }
+
     /// The host of the server; `None` for a backend without a server.
     pub(crate) fn host(&self) -> Option<String> {
         let BackendKind::Server(server) = &self.kind else { return None };
@@ -217,6 +223,13 @@ impl ReadyBackend {
     /// Whether the backend counts tokens itself.
     pub(crate) fn counts_tokens(&self) -> bool {
         self.is_server() && self.api.endpoint(Role::Count, Role::Counted).is_some()
+    }
+
+    /// The limit on output tokens that a translated request gets if the client sets none.
+    pub(crate) fn usual_limit(&self, dialect: &Dialect, model: &str) -> Option<u64> {
+        let known =
+            self.capabilities.clone().or_else(|| Backend::of_dialect(dialect.name).map(Into::into))?;
+        known.takes_of(Some(&Str::from_plain(model))).max_tokens_default
     }
 
     /// Sends a body in a dialect to an endpoint.

@@ -16,13 +16,15 @@ use interlingua::pipe::{
     AnswerPipe, AnswerWriter, Buffers, CallFailure, CallOutcome, Exchange, FailedResponse,
 };
 use interlingua::tape::{Limits, TapeBuf};
+use interlingua::wire::endpoints::Endpoint;
 use tokio::time::timeout;
 
 use crate::answer_body::{AnswerBody, StreamedAnswer};
 use crate::backend::{BackendBody, BackendRequest, BackendResponse, ReadyBackend};
 use crate::clients::Client;
+use crate::compaction::Compaction;
 use crate::connections::Connections;
-use crate::finished::{Attempt, CallTracker};
+use crate::finished::{Attempt, CallTracker, FinishedCall};
 use crate::routes::{ReadyRoute, RouteTarget};
 
 /// The request of a client.
@@ -39,6 +41,17 @@ pub(crate) struct ClientCall<'g> {
     pub(crate) body: Bytes,
     /// Headers that the backend gets if it has the client's dialect.
     pub(crate) own_headers: HeaderMap,
+    pub(crate) task: CallTask,
+}
+
+/// The task of a call beside an answer of the model.
+#[derive(Debug)]
+pub(crate) enum CallTask {
+    Answer,
+    /// A request that only backends with the client's dialect understand, for their endpoint.
+    Forward(&'static Endpoint),
+    /// A summary in place of the conversation.
+    Compact(Compaction),
 }
 
 /// The parts of a gateway that a call needs.
@@ -55,11 +68,13 @@ pub(crate) struct FailedCall {
     pub(crate) class: FailureClass,
     pub(crate) message: String,
     pub(crate) retry_after: Option<u64>,
+    /// The id of the call, once the call is counted.
+    pub(crate) call: Option<String>,
 }
 
 impl FailedCall {
     pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after: None }
+        Self { class, message: message.into(), retry_after: None, call: None }
     }
 
     /// The failure in the client's dialect.
@@ -74,7 +89,10 @@ impl FailedCall {
 
     /// The failure as a response in the client's dialect.
     pub(crate) fn response(&self, dialect: &'static Dialect) -> Response<AnswerBody> {
-        json_response(self.class.status(), self.body(dialect), self.retry_after)
+        let mut response = json_response(self.class.status(), self.body(dialect), self.retry_after);
+        let id = self.call.as_ref().and_then(|id| HeaderValue::from_str(id).ok());
+        response.headers_mut().extend(id.map(|id| (CALL, id)));
+        response
     }
 }
 
@@ -102,6 +120,9 @@ const LOST: HeaderName = HeaderName::from_static("x-interlingua-lost");
 
 /// The largest size of the header with paths in bytes.
 const MOST_PATHS: usize = 1000;
+
+/// The header with the feature of an API that the gateway performs for a backend without the feature.
+const EMULATED: HeaderName = HeaderName::from_static("x-interlingua-emulated");
 
 /// The header with the name of the backend.
 const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
@@ -175,6 +196,9 @@ impl ClientCall<'_> {
                 continue;
             }
             let backend = &context.backends[target.backend];
+            if matches!(self.task, CallTask::Forward(_)) && !backend.serves(self.dialect) {
+                continue;
+            }
             let is_last_target = position + 1 == route.targets.len();
             let mut pause = FIRST_PAUSE;
             let mut repetitions = 0;
@@ -262,7 +286,9 @@ impl ClientCall<'_> {
         let (mut exchange, sent, role) = self
             .translated(route, target, backend, tracker)
             .map_err(|failure| self.own_failure(&failure, Repetition::No))?;
-        let endpoint = api.endpoint(Role::Request, role).ok_or_else(|| {
+        let usual = || api.endpoint(Role::Request, role);
+        let own = if let CallTask::Forward(endpoint) = self.task { Some(endpoint) } else { None };
+        let endpoint = own.or_else(usual).ok_or_else(|| {
             let message = format!("`{}` has no such endpoint", dialect.name);
             self.own_failure(&FailedCall::new(FailureClass::InvalidRequest, message), Repetition::No)
         })?;
@@ -356,6 +382,9 @@ impl ClientCall<'_> {
         keep_buffers(exchange.take_buffers(), body.len());
         let mut report = summary.report;
         place_stream(&mut report);
+        if let CallTask::Compact(_) = self.task {
+            report.add_loss("/input", Reason::Narrowed, "conversation compacted to a summary of the model");
+        }
         if let Some(problem) = report.problems.first().filter(|_| report.read == 0) {
             let message = format!("the request is not JSON: {}", problem.detail);
             return Err(FailedCall::new(FailureClass::InvalidRequest, message));
@@ -372,7 +401,9 @@ impl ClientCall<'_> {
         }
         // A call that is sent again needs no further share of the budget.
         if self.client.budget.is_some() && tracker.reservation.is_none() {
-            let expected = tracker.expected_cost(model, summary.max_tokens.or(route.max_tokens));
+            let usual = || backend.usual_limit(dialect, model).filter(|_| !is_same);
+            let limits = summary.max_tokens.into_iter().chain(route.max_tokens);
+            let expected = tracker.expected_cost(model, limits.min().or_else(usual));
             tracker.reservation = self.client.reserve(model, expected)?;
         }
         tracker.call.losses = losses(&report);
@@ -432,7 +463,7 @@ impl ClientCall<'_> {
 
     /// A failure of the gateway as an attempt.
     fn own_failure(&self, failure: &FailedCall, repetition: Repetition) -> FailedAttempt {
-        let FailedCall { class, message, retry_after } = failure;
+        let FailedCall { class, message, retry_after, call: _ } = failure;
         let (class, message, retry_after) = (*class, message.clone(), *retry_after);
         let body = failure.body(self.dialect);
         let outcome = CallOutcome::failed(CallFailure::of(class, &message, retry_after));
@@ -452,7 +483,8 @@ impl ClientCall<'_> {
         let id = HeaderValue::from_str(&tracker.call.id);
         let mut response = match answered {
             Answered::Whole(answer) => {
-                let WholeAnswer { status, body, retry_after, outcome } = *answer;
+                let WholeAnswer { status, body, retry_after, outcome } =
+                    self.compacted(*answer, &tracker.call);
                 tracker.call.status = status;
                 tracker.returned(&body);
                 if let Some(stored) = tracker.finish(outcome) {
@@ -477,7 +509,27 @@ impl ClientCall<'_> {
         headers.extend(lost.map(|lost| (LOST, lost)));
         headers.extend(backend.map(|name| (BACKEND, name)));
         headers.extend(id.map(|id| (CALL, id)));
+        if let CallTask::Compact(_) = self.task {
+            headers.insert(EMULATED, HeaderValue::from_static("compaction"));
+        }
         response
+    }
+
+    /// The answer with a summary as the response to a compaction.
+    fn compacted(&self, answer: WholeAnswer, call: &FinishedCall) -> WholeAnswer {
+        let CallTask::Compact(compaction) = &self.task else { return answer };
+        if answer.outcome.failure.is_some() {
+            return answer;
+        }
+        match compaction.response(&answer.body, &call.id, call.started / 1000) {
+            Ok(body) => WholeAnswer { body, ..answer },
+            Err(failure) => {
+                let (status, body) = (failure.class.status(), failure.body(self.dialect));
+                let mut outcome = answer.outcome;
+                outcome.failure = Some(CallFailure::of(failure.class, &failure.message, None));
+                WholeAnswer { status, body, retry_after: None, outcome }
+            }
+        }
     }
 }
 
@@ -517,7 +569,8 @@ impl HeldStream {
                         break;
                     }
                 }
-                Ok(Some(Err(_)) | None) => self.pipe = Err(pipe.finish(&mut self.out)),
+                Ok(Some(Err(_))) => self.pipe = Err(pipe.break_off(&mut self.out)),
+                Ok(None) => self.pipe = Err(pipe.finish(&mut self.out)),
                 Err(_) => {
                     self.pipe = Ok(pipe);
                     break;

@@ -46,7 +46,7 @@ pub enum BudgetPeriod {
     Day,
     /// A month of UTC.
     Month,
-    /// The life of the gateway.
+    /// The life of the gateway, or the time of the calls in its store.
     Forever,
 }
 
@@ -56,14 +56,24 @@ impl BudgetPeriod {
         let days = seconds / 86_400;
         match self {
             BudgetPeriod::Day => days,
-            BudgetPeriod::Month => months(days),
+            BudgetPeriod::Month => month(days).0,
+            BudgetPeriod::Forever => 0,
+        }
+    }
+
+    /// The first second of the period that holds a time.
+    fn start(self, seconds: u64) -> u64 {
+        let days = seconds / 86_400;
+        match self {
+            BudgetPeriod::Day => days * 86_400,
+            BudgetPeriod::Month => month(days).1 * 86_400,
             BudgetPeriod::Forever => 0,
         }
     }
 }
 
-/// The months since January 1970 of a day since then.
-fn months(days: u64) -> u64 {
+/// The number of months since January 1970 and the first day of the month, for a day since then.
+fn month(days: u64) -> (u64, u64) {
     let is_leap =
         |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut year, mut rest) = (1970, days);
@@ -76,12 +86,21 @@ fn months(days: u64) -> u64 {
         year += 1;
     }
     let february = if is_leap(year) { 29 } else { 28 };
-    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let month = lengths.iter().scan(0, |end, length| {
-        *end += length;
-        Some(*end)
-    });
-    (year - 1970) * 12 + month.take_while(|end| *end <= rest).count() as u64
+    let lengths: [u64; 12] = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    for length in lengths {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    ((year - 1970) * 12 + month, days - rest)
+}
+
+/// The time in seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// A client that is ready to be served.
@@ -89,6 +108,8 @@ fn months(days: u64) -> u64 {
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) key: Option<Secret>,
+    /// Whether the client has the token of the gateway, or the gateway has no keys: the feed shows it all calls.
+    pub(crate) is_operator: bool,
     /// Patterns of the models that the client may ask for; all without any.
     pub(crate) models: Vec<String>,
     /// The budget and its period.
@@ -156,6 +177,7 @@ impl Client {
         Self {
             name: "default".to_owned(),
             key,
+            is_operator: true,
             models: Vec::new(),
             budget: None,
             requests_per_minute: None,
@@ -224,9 +246,8 @@ impl Client {
             );
             return Err(FailedCall::new(FailureClass::Permission, message));
         };
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let mut spending = self.ledger.look();
-        let current = period.number(seconds);
+        let current = period.number(now());
         if spending.period != current {
             (spending.period, spending.spent) = (current, 0);
         }
@@ -244,6 +265,19 @@ impl Client {
         spending.reserved += amount;
         drop(spending);
         Ok(Some(Reservation { ledger: Arc::clone(&self.ledger), amount }))
+    }
+
+    /// The start of the current period of the budget in milliseconds since 1970; `None` without a budget.
+    pub(crate) fn budget_start(&self) -> Option<u64> {
+        self.budget.map(|(_, period)| period.start(now()) * 1000)
+    }
+
+    /// Adds the cost of calls that an earlier process has served in the current period.
+    pub(crate) fn add_spent(&self, cost: Picodollars) {
+        let Some((_, period)) = self.budget else { return };
+        let mut spending = self.ledger.look();
+        spending.period = period.number(now());
+        spending.spent += cost;
     }
 
     /// The cost of the period so far.
@@ -273,9 +307,13 @@ mod tests {
 
     #[test]
     fn months_are_those_of_the_calendar() {
-        // 1970-01-31, 1970-02-01, 1972-02-29, 1972-03-01, 2026-11-17
-        let found = [30, 31, 789, 790, 20_774].map(months);
-        assert_eq!(found, [0, 1, 25, 26, 56 * 12 + 10]);
+        // 1970-01-31, 1970-02-01, 1972-02-29, 1972-03-01, 2026-11-17, 2026-12-31
+        let found = [30, 31, 789, 790, 20_774, 20_818].map(month);
+        let november = 56 * 12 + 10;
+        assert_eq!(
+            found,
+            [(0, 0), (1, 31), (25, 761), (26, 790), (november, 20_758), (november + 1, 20_788)]
+        );
     }
 
     #[test]

@@ -29,9 +29,34 @@ const MOST_CHARACTERS: usize = 500;
 /// The feed of a gateway.
 #[derive(Debug)]
 pub(crate) struct CallFeed {
-    events: broadcast::Sender<Bytes>,
+    events: broadcast::Sender<ClientEvent>,
     /// The open calls by id. Events are sent under this lock, so that a new subscriber misses no event and gets none twice.
     open: Mutex<BTreeMap<String, OpenCall>>,
+}
+
+/// An event about a call of a client.
+#[derive(Clone, Debug)]
+struct ClientEvent {
+    client: Arc<str>,
+    event: Bytes,
+}
+
+/// The calls that a subscriber may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FeedView {
+    /// The calls of all clients.
+    All,
+    /// The calls of the client with this name.
+    Client(String),
+}
+
+impl FeedView {
+    fn shows(&self, client: &str) -> bool {
+        match self {
+            FeedView::All => true,
+            FeedView::Client(name) => name == client,
+        }
+    }
 }
 
 /// A call that a backend works on.
@@ -77,7 +102,7 @@ impl CallFeed {
             }
         };
         if let Some(known) = open.get(&call.id).filter(|_| self.events.receiver_count() > 0) {
-            self.send(known.event(name, &call.id));
+            self.send(&call.client, known.event(name, &call.id));
         }
     }
 
@@ -86,32 +111,37 @@ impl CallFeed {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.remove(&call.id);
         if self.events.receiver_count() > 0 {
-            self.send(ended_event(call));
+            self.send(&call.client, ended_event(call));
         }
     }
 
-    fn send(&self, event: Bytes) {
+    fn send(&self, client: &str, event: Bytes) {
         // Without a subscriber, nobody misses the event.
-        let _ = self.events.send(event);
+        let _ = self.events.send(ClientEvent { client: client.into(), event });
     }
 
     /// The bytes for a new subscriber, until the subscriber leaves or the gateway closes.
-    pub(crate) fn subscribe(self: Arc<Self>, mut closing: watch::Receiver<bool>) -> mpsc::Receiver<Bytes> {
+    pub(crate) fn subscribe(
+        self: Arc<Self>,
+        view: FeedView,
+        mut closing: watch::Receiver<bool>,
+    ) -> mpsc::Receiver<Bytes> {
         let (sender, receiver) = mpsc::channel(MOST_UNSENT);
         let mut first = Vec::new();
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let events = self.events.subscribe();
-        for (id, call) in open.iter() {
+        let mut count = 0;
+        for (id, call) in open.iter().filter(|(_, call)| view.shows(&call.client)) {
             first.extend_from_slice(&call.event("call-started", id));
+            count += 1;
         }
-        let count = open.len() as u64;
         drop(open);
         first.extend_from_slice(&event("ready", |json| {
             json.key("open").u64(count);
         }));
         tokio::spawn(async move {
             tokio::select! {
-                () = self.forward(first.into(), events, &sender) => {}
+                () = self.forward(&view, first.into(), events, &sender) => {}
                 _ = closing.wait_for(|is_closing| *is_closing) => {}
                 () = sender.closed() => {}
             }
@@ -122,28 +152,34 @@ impl CallFeed {
     /// Passes events on until the subscriber leaves.
     async fn forward(
         &self,
+        view: &FeedView,
         first: Bytes,
-        mut events: broadcast::Receiver<Bytes>,
+        mut events: broadcast::Receiver<ClientEvent>,
         sender: &mpsc::Sender<Bytes>,
     ) {
         let mut next = first;
         while sender.send(next).await.is_ok() {
-            next = match tokio::time::timeout(KEEP_ALIVE, events.recv()).await {
-                Ok(Ok(event)) => event,
-                Ok(Err(RecvError::Lagged(missed))) => self.lagged(missed),
-                Ok(Err(RecvError::Closed)) => return,
-                Err(_) => Bytes::from_static(COMMENT),
+            // Events about other clients do not delay the comment.
+            let deadline = tokio::time::Instant::now() + KEEP_ALIVE;
+            next = loop {
+                break match tokio::time::timeout_at(deadline, events.recv()).await {
+                    Ok(Ok(ClientEvent { client, event })) if view.shows(&client) => event,
+                    Ok(Ok(_)) => continue,
+                    Ok(Err(RecvError::Lagged(missed))) => self.lagged(view, missed),
+                    Ok(Err(RecvError::Closed)) => return,
+                    Err(_) => Bytes::from_static(COMMENT),
+                };
             };
         }
     }
 
     /// The event for a subscriber that missed events, with the calls that are open: the subscriber may have missed the end
     /// of each other call.
-    fn lagged(&self, missed: u64) -> Bytes {
+    fn lagged(&self, view: &FeedView, missed: u64) -> Bytes {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         event("lagged", |json| {
             json.key("missed").u64(missed).key("open").array();
-            for id in open.keys() {
+            for (id, _) in open.iter().filter(|(_, call)| view.shows(&call.client)) {
                 json.plain(id);
             }
             json.end_array();
@@ -251,7 +287,7 @@ mod tests {
             let feed = Arc::new(CallFeed::default());
             feed.attempted(&call(0));
             let (_close, closing) = watch::channel(false);
-            let mut bytes = Arc::clone(&feed).subscribe(closing);
+            let mut bytes = Arc::clone(&feed).subscribe(FeedView::All, closing);
             // The task of the subscriber does not run in between: the channel overflows by 2 × 1000 - 1024 events.
             for number in 1..=1000 {
                 feed.attempted(&call(number));

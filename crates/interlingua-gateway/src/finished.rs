@@ -7,8 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use interlingua::dialects::Dialect;
 use interlingua::ledger::Report;
-use interlingua::model::{FailureClass, StopClass, Usage};
+use interlingua::model::{StopClass, Usage};
 use interlingua::pipe::{CallFailure, CallOutcome};
 use interlingua_models::Prices;
 use interlingua_models::prices::Picodollars;
@@ -16,7 +17,7 @@ use interlingua_store::Reply;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::backend::ReadyBackend;
-use crate::call::losses;
+use crate::call::{FailedCall, losses};
 use crate::clients::Reservation;
 use crate::feed::CallFeed;
 use crate::metrics::Metrics;
@@ -34,7 +35,7 @@ pub struct FinishedCall {
     pub started: u64,
     /// The time from the request to the end of the answer.
     pub duration: Duration,
-    /// The name of the client.
+    /// The name of the client; empty if no client has the key of the call.
     pub client: String,
     /// The dialect of the client.
     pub client_dialect: &'static str,
@@ -308,10 +309,21 @@ impl CallTracker {
         self.end(progress, true);
     }
 
-    /// The gateway has refused the call.
-    pub(crate) fn refuse(mut self, class: FailureClass, message: &str, retry_after: Option<u64>) {
+    /// The gateway has refused the call. The failure gets the id of the call.
+    pub(crate) async fn refuse(mut self, failure: FailedCall) -> FailedCall {
+        let FailedCall { class, message, retry_after, .. } = &failure;
         self.call.status = class.status();
-        self.end(CallOutcome::failed(CallFailure::of(class, message, retry_after)), false);
+        if let Some(dialect) = Dialect::named(self.call.client_dialect).filter(|_| self.call.bodies.is_some())
+        {
+            self.returned(&failure.body(dialect));
+        }
+        let outcome = CallOutcome::failed(CallFailure::of(*class, message, *retry_after));
+        let id = self.call.id.clone();
+        if let Some(stored) = self.end(outcome, false) {
+            // The recorder reports its own errors; the refusal is right without it.
+            let _ = stored.await;
+        }
+        FailedCall { call: Some(id), ..failure }
     }
 
     /// The request turned out to be no model call.

@@ -16,6 +16,7 @@ mod breaker;
 mod call;
 mod cassette;
 mod clients;
+mod compaction;
 mod config;
 mod connections;
 mod feed;

@@ -1,11 +1,13 @@
 //! Calls in the store, with their receipts.
 
+use interlingua_models::prices::Picodollars;
 use interlingua_record::contract::{CallProof, Digest, Receipt, Route};
 use interlingua_store::{
     ExchangeRecorder, RecorderSettings, Reply, Retention, StoreError, StorePlace, StoreTrouble,
     StoredAttempt, StoredExchange, StoredFailure,
 };
 
+use crate::clients::Client;
 use crate::config::StoreSettings;
 use crate::finished::FinishedCall;
 
@@ -41,11 +43,19 @@ impl CallStore {
         self.is_durable.then(|| self.recorder.flush())
     }
 
-    /// The receipt of a call, for the client that made the call.
-    pub(crate) async fn receipt(&self, id: &str, client: &str) -> Result<Option<String>, StoreError> {
+    /// The receipt of a call, for the client that made the call. A call without a client has a receipt for the operator.
+    pub(crate) async fn receipt(&self, id: &str, client: &Client) -> Result<Option<String>, StoreError> {
         let id = id.to_owned();
         let found = self.recorder.read(move |store| store.get(&id)).await?;
-        Ok(found.filter(|found| found.facts.client == client).map(|found| found.receipt))
+        let is_theirs = |of: &str| of == client.name || (of.is_empty() && client.is_operator);
+        Ok(found.filter(|found| is_theirs(&found.facts.client)).map(|found| found.receipt))
+    }
+
+    /// The computed cost of a client's calls from a time on, in milliseconds since 1970.
+    pub(crate) async fn spent(&self, client: &str, since: u64) -> Result<Picodollars, StoreError> {
+        let name = client.to_owned();
+        let sums = self.recorder.read(move |store| store.sums(since, Some(&name))).await?;
+        Ok(sums.iter().map(|sums| Picodollars::from(sums.cost)).sum())
     }
 
     /// Stores the calls that wait.

@@ -112,6 +112,9 @@ impl Server {
         };
         let store = settings.map(|settings| CallStore::open(&settings, report));
         let store = store.transpose().map_err(StartError::Store)?;
+        if let Some(store) = &store {
+            state.restore_spending(store).await.map_err(StartError::Store)?;
+        }
         let failed = |error| StartError::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;

@@ -13,14 +13,17 @@ use interlingua::model::FailureClass;
 use interlingua::wire::endpoints::{APIS, Api, Endpoint, KeyHeader};
 
 use interlingua_models::prices::cost_of_text;
+use interlingua_store::StoreError;
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
 use crate::backend::ReadyBackend;
-use crate::call::{CallContext, ClientCall, FailedCall, json_response, model_of};
+use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response, model_of};
 use crate::clients::{Client, ClientLedger, Secret};
+use crate::compaction::{self, Compaction};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::connections::Connections;
+use crate::feed::FeedView;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
 use crate::model_list;
@@ -174,6 +177,7 @@ fn ready_client(
     Ok(Client {
         name: settings.name.clone(),
         key: Some(Secret::new(key)),
+        is_operator: false,
         models: settings.models.clone(),
         budget: budget.map(|budget| (budget, settings.budget_per)),
         requests_per_minute: settings.requests_per_minute,
@@ -326,12 +330,11 @@ impl Gateway {
         response
     }
 
-    /// Events about calls, for anyone who may call.
+    /// Events about calls: all calls for the operator, and the calls of a client for the client.
     fn feed(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
-        if state.authorize_bearer(headers).is_none() {
-            return no_key();
-        }
-        let events = Arc::clone(&self.log.feed).subscribe(self.closing.subscribe());
+        let Some(client) = state.authorize_bearer(headers) else { return no_key() };
+        let view = if client.is_operator { FeedView::All } else { FeedView::Client(client.name.clone()) };
+        let events = Arc::clone(&self.log.feed).subscribe(view, self.closing.subscribe());
         let mut response = Response::new(AnswerBody::Events(events));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("text/event-stream"));
@@ -345,7 +348,7 @@ impl Gateway {
         let Some(store) = &self.log.store else {
             return problem(404, "this gateway stores no calls; its configuration has no `[store]`");
         };
-        match store.receipt(id, &client.name).await {
+        match store.receipt(id, client).await {
             Ok(Some(receipt)) => json_response(200, receipt, None),
             Ok(None) => problem(404, "there is no receipt with this id"),
             Err(error) => problem(503, &error.to_string()),
@@ -403,16 +406,39 @@ impl Gateway {
         model: Option<String>,
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let client = state.authorize(request.headers(), &query, api)?;
+        let client = match state.authorize(request.headers(), &query, api) {
+            Ok(client) => client,
+            Err(failure) => return Err(self.refuse_early(failure, None, dialect, endpoint).await),
+        };
         if endpoint.request.is_none() {
             return Ok(json_response(200, model_list::body(&state.config, client, dialect), None));
         }
         let headers = own_headers(request.headers());
         let trace = self.log.telemetry.as_ref().and_then(|_| request.headers().get("traceparent"));
         let traceparent = trace.and_then(|trace| trace.to_str().ok()).map(str::to_owned);
-        let body = state.body(request).await?;
+        let body = match state.body(request).await {
+            Ok(body) => body,
+            Err(failure) => return Err(self.refuse_early(failure, Some(client), dialect, endpoint).await),
+        };
         let request = ModelRequest { dialect, endpoint, headers, query, model, body, traceparent };
         self.respond(state, client, request).await
+    }
+
+    /// Counts and records a model call that the gateway refuses without its body.
+    async fn refuse_early(
+        &self,
+        failure: FailedCall,
+        client: Option<&Client>,
+        dialect: &'static Dialect,
+        endpoint: &'static Endpoint,
+    ) -> FailedCall {
+        if endpoint.request != Some(Role::Request) {
+            return failure;
+        }
+        let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &Bytes::new());
+        tracker.call.client = client.map_or_else(String::new, |client| client.name.clone());
+        endpoint.path.clone_into(&mut tracker.call.path);
+        tracker.refuse(failure).await
     }
 
     /// The request with the items of the response that it continues; `None` if it continues none.
@@ -423,6 +449,26 @@ impl Gateway {
         stored_responses::with_history(body, &before).map(|whole| Some(Bytes::from(whole)))
     }
 
+    /// A request of the Responses API that the backends of its route understand, and its task. `is_native` is whether
+    /// the first backend has the Responses API itself.
+    fn prepared(
+        &self,
+        body: &Bytes,
+        client: &Client,
+        endpoint: &'static Endpoint,
+        is_native: bool,
+    ) -> Result<(Bytes, CallTask), FailedCall> {
+        let history = if is_native { None } else { self.with_history(body, client)? };
+        let body = history.unwrap_or_else(|| body.clone());
+        let is_compaction = endpoint.path == compaction::PATH;
+        if is_compaction && !is_native {
+            let (compaction, request) = Compaction::of(&body)?;
+            return Ok((request.into(), CallTask::Compact(compaction)));
+        }
+        let task = if is_compaction { CallTask::Forward(endpoint) } else { CallTask::Answer };
+        Ok((compaction::restored(&body)?.map_or(body, Bytes::from), task))
+    }
+
     /// Answers a request with a body.
     pub(crate) async fn respond(
         &self,
@@ -430,29 +476,28 @@ impl Gateway {
         client: &Client,
         ModelRequest { dialect, endpoint, headers, query, model, mut body, traceparent }: ModelRequest,
     ) -> Result<Response<AnswerBody>, FailedCall> {
-        let missing = || FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
-        let model = model.or_else(|| model_of(&body)).ok_or_else(missing)?;
+        let model = model.or_else(|| model_of(&body));
         let mut tracker = CallTracker::new(Arc::clone(&self.log), dialect.name, &body);
         tracker.call.client.clone_from(&client.name);
-        tracker.call.model_asked.clone_from(&model);
         tracker.call.traceparent = traceparent;
         endpoint.path.clone_into(&mut tracker.call.path);
+        let Some(model) = model else {
+            let missing = FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
+            return Err(tracker.refuse(missing).await);
+        };
+        tracker.call.model_asked.clone_from(&model);
         let route = match state.admit(client, &model, &mut tracker) {
             Ok(route) => route,
-            Err(failure) => {
-                tracker.refuse(failure.class, &failure.message, failure.retry_after);
-                return Err(failure);
-            }
+            Err(failure) => return Err(tracker.refuse(failure).await),
         };
-        if dialect.name == "openai-responses" && !state.stores_responses(route, dialect) {
-            match self.with_history(&body, client) {
-                Ok(whole) => body = whole.unwrap_or(body),
-                Err(failure) => {
-                    tracker.refuse(failure.class, &failure.message, failure.retry_after);
-                    return Err(failure);
-                }
+        let mut task = CallTask::Answer;
+        if dialect.name == "openai-responses" {
+            let is_native = state.stores_responses(route, dialect);
+            match self.prepared(&body, client, endpoint, is_native) {
+                Ok(prepared) => (body, task) = prepared,
+                Err(failure) => return Err(tracker.refuse(failure).await),
             }
-            if stored_responses::asks_to_store(&body) {
+            if !is_native && matches!(task, CallTask::Answer) && stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
                 tracker.kept = Some(KeptAnswer { stored, request, returned: Vec::new() });
             }
@@ -466,6 +511,7 @@ impl Gateway {
             model,
             body,
             own_headers: headers,
+            task,
         };
         let context = CallContext {
             backends: &state.backends,
@@ -501,6 +547,16 @@ impl GatewayState {
         })
     }
 
+    /// Charges the budgets of clients with the calls in the store, so that a new process does not refill a budget.
+    pub(crate) async fn restore_spending(&self, store: &CallStore) -> Result<(), StoreError> {
+        for client in &self.clients {
+            if let Some(since) = client.budget_start() {
+                client.add_spent(store.spent(&client.name, since).await?);
+            }
+        }
+        Ok(())
+    }
+
     /// The client with a name.
     pub(crate) fn client(&self, name: &str) -> Option<&Client> {
         self.clients.iter().find(|client| client.name == name)
@@ -509,7 +565,7 @@ impl GatewayState {
     /// Whether the first backend of a route stores responses itself: it has the dialect, and it is a server.
     fn stores_responses(&self, route: &ReadyRoute, dialect: &Dialect) -> bool {
         let first = route.targets.first().map(|target| &self.backends[target.backend]);
-        first.is_some_and(|backend| backend.is_server() && backend.dialect.name == dialect.name)
+        first.is_some_and(|backend| backend.serves(dialect))
     }
 
     /// The body, up to the limit.

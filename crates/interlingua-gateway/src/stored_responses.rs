@@ -178,7 +178,7 @@ pub(crate) fn rewritten(
 }
 
 /// The items of a request's input, separated by commas. A text is a message of the user.
-fn input_items(request: &[u8]) -> Option<String> {
+pub(crate) fn input_items(request: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(request).ok()?;
     let mut tape = TapeBuf::default();
     let tape = tape.parse(text, &Limits::default()).ok()?;
@@ -193,7 +193,8 @@ fn input_items(request: &[u8]) -> Option<String> {
     Some(items)
 }
 
-fn join(items: &mut String, more: &str) {
+/// Adds to items that are separated by commas.
+pub(crate) fn join(items: &mut String, more: &str) {
     if !items.is_empty() {
         items.push(',');
     }

@@ -148,3 +148,55 @@ fn the_reader_of_the_feed_has_the_facts_of_the_events() {
         assert_eq!((ended.status, ended.attempts, &ended.failure), (200, 1, &None));
     });
 }
+
+#[test]
+fn a_client_sees_its_own_calls_and_the_token_sees_all() {
+    let upstream = Upstream::start([Act::Stall("data: {}\n\n".to_owned())]);
+    let mut config = format!(
+        "token = \"operator\"\n[backend.slow]\ndialect = \"openai-chat\"\nurl = \"{}\"\n[[route]]\nmodel = \"slow\"\nbackend = \"slow\"\n[backend.s]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"s\"\n",
+        upstream.url
+    );
+    for name in ["one", "two"] {
+        config += &format!("[[client]]\nname = \"{name}\"\nkey = {{ value = \"key-{name}\" }}\n");
+    }
+    let gateway = TestGateway::with(&config, SCRIPT);
+    let (path, body) = request("openai-chat", "slow", true, 0);
+    let (body, host) = (body.to_string(), gateway.address);
+    let mut waiting = TcpStream::connect(host).unwrap();
+    let length = body.len();
+    write!(waiting, "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer key-one\r\ncontent-length: {length}\r\n\r\n{body}")
+        .unwrap();
+    drop(upstream.requests.wait_for(1));
+
+    let mut one = Subscription::open(&gateway, "key-one");
+    let mut two = Subscription::open(&gateway, "key-two");
+    let mut all = Subscription::open(&gateway, "operator");
+    assert_eq!(one.expect("call-started")["client"], json!("one"));
+    assert_eq!(one.expect("ready"), json!({"open": 1}));
+    assert_eq!(two.expect("ready"), json!({"open": 0}));
+    assert_eq!(all.expect("call-started")["client"], json!("one"));
+    assert_eq!(all.expect("ready"), json!({"open": 1}));
+
+    let ask = |key: &str| {
+        let (path, body) = request("openai-chat", "m", false, 0);
+        let head = format!("POST {path} HTTP/1.1\r\nauthorization: Bearer {key}");
+        gateway.request(&head, &body.to_string()).status
+    };
+    assert_eq!([ask("key-one"), ask("wrong"), ask("key-two")], [200, 401, 200]);
+    drop(waiting);
+    for (name, feed, ended) in [("one", &mut one, 2), ("two", &mut two, 1)] {
+        let mut left = ended;
+        while left > 0 {
+            let (event, data) = feed.next();
+            assert_eq!(data["client"], json!(name), "{event}");
+            left -= usize::from(event == "call-ended");
+        }
+    }
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
+        let (event, data) = all.next();
+        seen.extend((event == "call-ended").then(|| data["client"].as_str().unwrap().to_owned()));
+    }
+    seen.sort();
+    assert_eq!(seen, ["", "one", "one", "two"]);
+}

@@ -161,3 +161,62 @@ fn state_of_another_vendor_does_not_reach_openai_in_a_copy() {
         assert!(answer.head.contains(&losses), "{name}: {}", answer.head);
     }
 }
+
+#[test]
+fn a_stream_that_is_cut_before_its_final_event_ends_with_an_error() {
+    let chunk = |delta: &str, finish: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let chat = chunk("{\"content\":\"yes\"}", "null") + &chunk("{}", "\"stop\"");
+    let message = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"yes\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n";
+    let candidate = "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"yes\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":1,\"candidatesTokenCount\":1}}\n\n";
+    let response = format!(
+        "event: response.completed\ndata: {{\"type\":\"response.completed\",\"sequence_number\":1,\"response\":{}}}\n\n",
+        answer("openai-responses")
+    );
+    let created = "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":\"in_progress\",\"model\":\"m\",\"output\":[]}}\n\n";
+    let response = format!("{created}{response}");
+    let done = "data: [DONE]\n\n";
+    let stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    // The events up to the stop reason, the final event, and whether a connection that ends in order is an end.
+    for (dialect, events, last, ends_in_order) in [
+        ("anthropic", message, stop, false),
+        ("openai-chat", &*chat, done, true),
+        ("kimi", &chat, done, true),
+        ("copilot", &chat, done, true),
+        ("gemini", candidate, "", true),
+        ("openai-responses", &response, "", true),
+    ] {
+        let (path, body) = request(dialect, "m", true, 0);
+        let ask = |act: Act| {
+            let upstream = Upstream::start([act]);
+            let gateway = gateway(dialect, &upstream, "");
+            let head = format!("POST {path} HTTP/1.1\r\nauthorization: Bearer gateway-secret");
+            let answer = gateway.request(&head, &body.to_string());
+            let failed = gateway.calls.wait_for(1)[0].failure.is_some();
+            (answer.body.clone(), told(dialect, &answer).contains("[error"), failed)
+        };
+        let in_order = |events: String| Act::Answer(200, "content-type: text/event-stream\r\n", events);
+        let whole = format!("{events}{last}");
+        assert_eq!(ask(in_order(whole.clone())), (whole.clone(), false, false), "{dialect}");
+        let (body, has_error, failed) = ask(in_order(events.to_owned()));
+        assert!(body.starts_with(events), "{dialect}: {body}");
+        assert_eq!((has_error, failed), (!ends_in_order, !ends_in_order), "{dialect}: {body}");
+        assert_eq!(body == events, ends_in_order, "{dialect}: {body}");
+
+        let (body, has_error, failed) = ask(Act::Break(events.to_owned()));
+        let is_final = dialect == "openai-responses";
+        assert!(body.starts_with(events), "{dialect}: {body}");
+        assert_eq!((has_error, failed), (!is_final, !is_final), "{dialect}: {body}");
+        if !last.is_empty() {
+            // The final event is there: the answer is whole, although the connection breaks.
+            assert_eq!(ask(Act::Break(whole.clone())), (whole.clone(), false, false), "{dialect}");
+            // A part of the final event is not passed on.
+            let part = &whole[..whole.len() - 6];
+            let (body, has_error, _) = ask(Act::Break(part.to_owned()));
+            assert!(body.starts_with(events) && has_error && !body.starts_with(part), "{dialect}: {body}");
+        }
+    }
+}

@@ -111,3 +111,77 @@ fn the_last_event_of_a_stream_waits_for_its_receipt() {
         assert!(rows[0].failure.is_none(), "{client}: {:?}", rows[0].failure);
     }
 }
+
+#[test]
+fn a_new_process_does_not_refill_a_budget() {
+    let path = place("budgets");
+    // Opus 5.5 costs 4 dollars for a million tokens of input: the first call costs 1 dollar.
+    let script = "[[turn]]\ntext = \"answered\"\nusage = { input = 250000, output = 0 }";
+    let client = |name: &str, key: &str, period: &str| {
+        format!(
+            "[[client]]\nname = \"{name}\"\nkey = {{ value = \"{key}\" }}\nbudget = 1.5\nbudget-per = \"{period}\"\n"
+        )
+    };
+    let clients =
+        client("one", "k1", "forever") + &client("two", "k2", "month") + &client("three", "k3", "day");
+    let config = |store: &str| {
+        format!(
+            "{store}{clients}[backend.b]\ndialect = \"anthropic\"\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n"
+        )
+    };
+    let ask = |gateway: &TestGateway, key: &str| {
+        let (post, mut body) = request("anthropic", "claude-opus-5-5", false, 0);
+        body["max_tokens"] = serde_json::json!(30_000);
+        let head = format!("POST {post} HTTP/1.1\r\nauthorization: Bearer {key}");
+        let answer = gateway.request(&head, &body.to_string());
+        assert!(answer.status == 200 || answer.body.contains(": 1 are spent"), "{}", answer.body);
+        answer.status
+    };
+    let store = format!("[store]\nplace = '{}'\n", path.display());
+    // 0.6 dollars are reserved for the output: the second call would exceed the budget.
+    let before = TestGateway::with(&config(&store), script);
+    assert_eq!([ask(&before, "k1"), ask(&before, "k2"), ask(&before, "k1")], [200, 200, 402]);
+    drop(before);
+    let after = TestGateway::with(&config(&store), script);
+    assert_eq!([ask(&after, "k1"), ask(&after, "k2"), ask(&after, "k3")], [402, 402, 200]);
+    drop(after);
+    let without_store = TestGateway::with(&config(""), script);
+    assert_eq!(ask(&without_store, "k1"), 200);
+}
+
+#[test]
+fn a_refused_call_has_an_id_and_a_receipt() {
+    let gateway = TestGateway::with(
+        &format!("max-body = 3000\ntoken = \"operator\"\n{}", config(&place("refused"))),
+        SCRIPT,
+    );
+    let receipt = |id: &str, key: &str| {
+        gateway.request(&format!("GET /v1/receipts/{id} HTTP/1.1\r\nauthorization: Bearer {key}"), "")
+    };
+    for client in DIALECTS {
+        for (key, model, padding, status, readers) in [
+            ("wrong", "to-gemini", 0, 401, ["operator", "k1"]),
+            ("k1", "nobody", 0, 404, ["k1", "operator"]),
+            ("k1", "to-gemini", 4000, 413, ["k1", "k2"]),
+        ] {
+            let (post, mut body) = request(client, model, false, 0);
+            body["padding"] = serde_json::json!("x".repeat(padding));
+            let head = format!("POST {post} HTTP/1.1\r\nauthorization: Bearer {key}");
+            let answer = gateway.request(&head, &body.to_string());
+            assert_eq!(answer.status, status, "{client}: {}", answer.body);
+            let id = answer.head.split_once("x-interlingua-call: ").unwrap().1.lines().next().unwrap();
+            let found = receipt(id, readers[0]);
+            assert_eq!(found.status, 200, "{client} {status}: {}", found.body);
+            assert_eq!(receipt(id, readers[1]).status, 404, "{client} {status}");
+            // The gateway does not read the body of a request without a key, or with too large a body.
+            let request = if status == 404 { body.to_string() } else { String::new() };
+            let files = [("request", request.into_bytes()), ("returned", answer.body.into_bytes())];
+            let findings = interlingua_record::contract::verify(&found.body, &files);
+            assert!(findings.is_empty(), "{client} {status}: {findings:?}");
+        }
+    }
+    // A list of models is no model call.
+    let list = gateway.request("GET /v1/models HTTP/1.1\r\nauthorization: Bearer wrong", "");
+    assert_eq!(list.status, 401);
+    assert!(!list.head.contains("x-interlingua-call"), "{}", list.head);
+}

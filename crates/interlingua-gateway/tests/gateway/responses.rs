@@ -83,6 +83,93 @@ fn a_backend_that_stores_responses_gets_the_id() {
     assert!(upstream.requests.look()[0].ends_with(&request.to_string()));
 }
 
+#[test]
+fn a_compacted_conversation_continues_on_every_backend() {
+    let gateway = gateway();
+    for (number, dialect) in DIALECTS.iter().enumerate() {
+        let model = format!("to-{dialect}");
+        let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+        let result = json!({"type": "function_call_output", "call_id": "c", "output": "secret result"});
+        let user = json!({"role": "user", "content": "a"});
+        let tools =
+            json!([{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]);
+        let request = json!({"model": model, "instructions": "be brief", "tools": tools, "input": [user, call, result]});
+        let compacted = gateway.post("/v1/responses/compact", &request);
+        let (head, body) = (&compacted.head, compacted.json());
+        assert_eq!(compacted.status, 200, "{dialect}: {body}");
+        assert!(head.contains("x-interlingua-emulated: compaction"), "{head}");
+        assert!(head.contains("x-interlingua-lost: ") && head.contains("/input"), "{head}");
+        assert!(!head.contains("x-interlingua-losses: 0"), "{head}");
+        assert_eq!(body["object"], "response.compaction");
+        assert_eq!(body["usage"]["output_tokens"].as_u64().map(|tokens| tokens > 0), Some(true), "{body}");
+        let output = body["output"].as_array().unwrap();
+        let kept =
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]});
+        assert_eq!(
+            (output.len(), &output[0], &output[1]["type"]),
+            (2, &kept, &json!("compaction")),
+            "{body}"
+        );
+        let summary = output[1]["encrypted_content"].as_str().unwrap();
+        assert!(summary.contains("Second: Summarize the conversation"), "{dialect}: {summary}");
+
+        let calls = gateway.calls.wait_for(2 * number + 1);
+        let call = &calls[2 * number];
+        assert_eq!((&*call.path, call.losses > 0), ("/v1/responses/compact", true));
+        let bodies = call.bodies.as_ref().unwrap();
+        assert_eq!(String::from_utf8(bodies.returned.clone()).unwrap(), compacted.body);
+        let sent = String::from_utf8(bodies.sent.to_vec()).unwrap();
+        assert!(sent.contains("secret result") && sent.contains("be brief"), "{dialect}: {sent}");
+        drop(calls);
+
+        let mut input = output.clone();
+        input.push(json!({"role": "user", "content": "go on"}));
+        let next = gateway.post("/v1/responses", &json!({"model": model, "input": input}));
+        assert_eq!(next.status, 200, "{dialect}: {}", next.body);
+        let calls = gateway.calls.wait_for(2 * number + 2);
+        let sent = &calls[2 * number + 1].bodies.as_ref().unwrap().sent;
+        let sent = String::from_utf8(sent.to_vec()).unwrap();
+        assert!(sent.contains("Summary of the conversation up to this message"), "{dialect}: {sent}");
+        assert!(sent.contains("Second: Summarize the conversation") && sent.contains("go on"), "{sent}");
+        assert!(!sent.contains("interlingua-compaction") && !sent.contains("secret result"), "{sent}");
+    }
+    let answer = gateway.post("/v1/responses/compact", &json!({"model": "to-gemini"}));
+    assert_eq!(answer.status, 400, "{}", answer.body);
+}
+
+#[test]
+fn a_server_with_the_responses_api_compacts_itself() {
+    let compacted = json!({"id": "resp_1", "object": "response.compaction", "created_at": 5, "output": [{"type": "message", "id": "m", "role": "user", "status": "completed", "content": [{"type": "input_text", "text": "a"}]}, {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}], "usage": {"input_tokens": 139, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 438, "output_tokens_details": {"reasoning_tokens": 64}, "total_tokens": 577}}).to_string();
+    let upstream = Upstream::start([Act::Answer(200, "", compacted.clone())]);
+    let url = &upstream.url;
+    let gateway = TestGateway::with(
+        &format!(
+            "[backend.b]\ndialect = \"openai-responses\"\nurl = \"{url}/v1\"\n[backend.c]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n[[route.fallback]]\nbackend = \"c\""
+        ),
+        SCRIPT,
+    );
+    let request = json!({"model": "m", "previous_response_id": "theirs", "input": [{"type": "compaction", "encrypted_content": "gAAAA"}]});
+    let answer = gateway.post("/openai/v1/responses/compact", &request);
+    assert_eq!((answer.status, &*answer.body), (200, &*compacted));
+    assert!(!answer.head.contains("x-interlingua-emulated"), "{}", answer.head);
+    let seen = upstream.requests.look()[0].clone();
+    assert!(seen.starts_with("POST /v1/responses/compact HTTP/1.1"), "{seen}");
+    assert!(seen.ends_with(&request.to_string()), "{seen}");
+    let usage = gateway.calls.wait_for(1)[0].usage.unwrap();
+    assert_eq!((usage.input, usage.output), (Some(139), Some(438)));
+
+    // A fallback without the API cannot answer the request of the client.
+    let upstream = Upstream::start([Act::Answer(500, "", "{}".to_owned())]);
+    let url = &upstream.url;
+    let gateway = TestGateway::with(
+        &format!(
+            "[backend.b]\ndialect = \"openai-responses\"\nurl = \"{url}\"\nretries = 0\n[backend.c]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n[[route.fallback]]\nbackend = \"c\""
+        ),
+        SCRIPT,
+    );
+    assert_eq!(gateway.post("/v1/responses/compact", &request).status, 500);
+}
+
 type Socket = WebSocketStream<tokio::net::TcpStream>;
 
 async fn connect(gateway: &TestGateway) -> Socket {

@@ -181,6 +181,18 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Adds a leaf that the caller of a conversion has lost before the conversion, with a note for people.
+    pub fn add_loss(&mut self, path: &str, reason: Reason, note: &'static str) {
+        let (path, reason) = (path.to_owned(), Some(reason));
+        let first = FramePlace::default();
+        self.lost_paths.push(Row { path, reason, field: None, count: 1, bytes: 0, first });
+        self.leaves += 1;
+        self.lost += 1;
+        self.notes.push((note, 1));
+    }
+}
+
 /// One path in a report.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]

@@ -37,7 +37,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem::Finder;
 
-use super::copied::CopiedAnswer;
+use super::copied::{CopiedAnswer, Ending};
 use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
@@ -160,6 +160,10 @@ impl CallOutcome {
     /// The outcome of a call that failed before an answer.
     pub fn failed(failure: CallFailure) -> Self {
         Self { failure: Some(failure), ..Self::default() }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stop.is_some() || self.failure.is_some()
     }
 }
 
@@ -376,13 +380,18 @@ impl AnswerPipe {
 
     /// Whether the stop reason or a failure has arrived: only counts and the last events can follow.
     pub fn has_ended(&self) -> bool {
-        let outcome = self.outcome.look();
-        outcome.stop.is_some() || outcome.failure.is_some()
+        self.outcome.look().has_ended()
     }
 
     /// Ends the answer.
     pub fn finish(self, out: &mut dyn Output) -> CallOutcome {
         self.finish_with(&[], out)
+    }
+
+    /// Ends an answer whose connection broke. Bytes that are copied get an error of the dialect unless the final event has
+    /// arrived. In a translated answer, the stop reason is enough for a whole answer.
+    pub fn break_off(self, out: &mut dyn Output) -> CallOutcome {
+        self.end(&[], Ending::Broken, out).0
     }
 
     /// Takes the last bytes, possibly all of them, and ends the answer.
@@ -392,12 +401,17 @@ impl AnswerPipe {
 
     /// Like [`AnswerPipe::finish_with`], but also returns the buffers for the next exchange.
     pub fn finish_and_reuse(self, last: &[u8], out: &mut dyn Output) -> (CallOutcome, Buffers) {
-        let Self { pipe, outcome, copy } = self;
+        self.end(last, Ending::InOrder, out)
+    }
+
+    fn end(self, last: &[u8], ending: Ending, out: &mut dyn Output) -> (CallOutcome, Buffers) {
+        let Self { mut pipe, outcome, copy } = self;
         let (report, buffers) = if let Some(mut copy) = copy {
-            let (report, buffers) = pipe.finish_and_reuse(last, &mut NoOutput);
-            let outcome = outcome.look();
+            let rest = copy.observe_end(last, ending, &mut pipe, || outcome.look().has_ended());
+            let (report, buffers) = pipe.finish_and_reuse(rest, &mut NoOutput);
+            let mut outcome = outcome.look();
             copy.copy(last, &outcome, out);
-            copy.end(outcome.failure.as_ref(), out);
+            copy.end(&mut outcome.failure, out);
             (report.copied(), buffers)
         } else {
             pipe.finish_and_reuse(last, out)

@@ -207,6 +207,8 @@ pub static APIS: &[Api] = &[
             post("/v1/responses", Role::Request, Role::Response),
             post("/v1/responses", Role::Request, Role::Stream),
             post("/v1/responses/input_tokens", Role::Count, Role::Counted),
+            // The request has members of a model call; the response has items for the next request.
+            post("/v1/responses/compact", Role::Request, Role::Response),
             get("/v1/models"),
         ],
     },

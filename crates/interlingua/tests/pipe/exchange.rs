@@ -301,10 +301,11 @@ fn a_copied_stream_has_whole_events_at_any_cut_and_no_byte_before_the_first_know
         assert!(out.is_empty() || out.ends_with(b"\n\n"), "cut at {cut}");
         let outcome = pipe.finish_with(&stream.as_bytes()[cut..], &mut out);
         assert_eq!((out.as_slice(), outcome.failure), (stream.as_bytes(), None), "cut at {cut}");
-        // With a stop reason the message is complete even without `message_stop`, and the bytes stay.
+        // The message is complete with `message_stop`, and the bytes stay. A stop reason alone is not enough.
         let (out, outcome) = answer(&mut exchange("anthropic", "anthropic"), Role::Stream, &stream[..cut]);
         if outcome.failure.is_none() {
             assert_eq!(out, stream[..cut], "cut at {cut}");
+            assert!(out.trim_end().ends_with("{\"type\":\"message_stop\"}"), "cut at {cut}");
             continue;
         }
         // Without its end, each event of the stream is whole, and the last is an error.

@@ -119,13 +119,13 @@ pub(super) const CLAUDE_CLASS: Capabilities = Capabilities {
     user_after_results: true,
 };
 
-pub(super) const CLAUDE_3_CLASS: Capabilities = Capabilities { thinking: ThinkingForms { budget: false, budget_below_limit: false, budget_least: 1, ..CLAUDE_4_CLASS.thinking }, ..CLAUDE_4_CLASS };
+pub(super) const CLAUDE_3_CLASS: Capabilities = Capabilities { max_tokens_default: Some(4096), thinking: ThinkingForms { budget: false, budget_below_limit: false, budget_least: 1, ..CLAUDE_4_CLASS.thinking }, ..CLAUDE_4_CLASS };
 
-pub(super) const CLAUDE_4_CLASS: Capabilities = Capabilities { efforts: words![], system: SystemPlaces::First, thinking: ThinkingForms { adaptive: false, ..CLAUDE_CLASS.thinking }, ..CLAUDE_CLASS };
+pub(super) const CLAUDE_4_CLASS: Capabilities = Capabilities { efforts: words![], max_tokens_default: Some(32000), system: SystemPlaces::First, thinking: ThinkingForms { adaptive: false, ..CLAUDE_CLASS.thinking }, ..CLAUDE_CLASS };
 
-pub(super) const CLAUDE_4_6_CLASS: Capabilities = Capabilities { efforts: words!["low", "medium", "high", "max"], prefill: false, system: SystemPlaces::First, ..CLAUDE_CLASS };
+pub(super) const CLAUDE_4_6_CLASS: Capabilities = Capabilities { efforts: words!["low", "medium", "high", "max"], max_tokens_default: Some(32000), prefill: false, system: SystemPlaces::First, ..CLAUDE_CLASS };
 
-pub(super) const CLAUDE_5_CLASS: Capabilities = Capabilities { prefill: false, refuses: Cow::Borrowed(&[Field::Temperature, Field::TopP, Field::TopK]), thinking: ThinkingForms { budget: false, budget_below_limit: false, budget_least: 1, ..CLAUDE_CLASS.thinking }, ..CLAUDE_CLASS };
+pub(super) const CLAUDE_5_CLASS: Capabilities = Capabilities { max_tokens_default: Some(32000), prefill: false, refuses: Cow::Borrowed(&[Field::Temperature, Field::TopP, Field::TopK]), thinking: ThinkingForms { budget: false, budget_below_limit: false, budget_least: 1, ..CLAUDE_CLASS.thinking }, ..CLAUDE_CLASS };
 
 pub(super) const CLAUDE_5_5_CLASS: Capabilities = Capabilities { thinking: ThinkingForms { off: false, ..CLAUDE_5_CLASS.thinking }, ..CLAUDE_5_CLASS };
 

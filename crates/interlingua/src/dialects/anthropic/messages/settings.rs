@@ -228,15 +228,19 @@ fn narrow_thinking<'a>(plan: ThinkingPlan<'a>, settings: &mut Narrowing<'_, 'a, 
     is_on
 }
 
+/// The tokens for the answer beside a thinking budget, in a request without a limit.
+const ANSWER_ROOM: u64 = 4096;
+
 /// Opens the request and writes everything before `system` and `messages`.
 pub(super) fn write(request: &Request<'_>, takes: &Capabilities, json: &mut JsonWriter<'_>) {
     json.object();
     settings::write(request, SETTINGS, takes, json);
     let Reasoning { effort, mode, budget, visibility } = &request.reasoning;
     if let Some(default) = takes.max_tokens_default.filter(|_| request.max_tokens.is_none()) {
-        // Thinking counts toward the limit.
-        let thinking = budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0);
-        json.key("max_tokens").u64(default.saturating_add(thinking));
+        // Thinking counts toward the limit. The sum of the default and a budget can exceed the highest limit of a model,
+        // so the default holds the budget if the answer keeps enough room.
+        let thinking: u64 = budget.as_ref().and_then(|budget| budget.as_str().parse().ok()).unwrap_or(0);
+        json.key("max_tokens").u64(default.max(thinking.saturating_add(default.min(ANSWER_ROOM))));
     }
     if let Some(word) = mode {
         json.key("thinking").object().key("type").str(word).opt_raw("budget_tokens", budget.as_ref());

@@ -1,0 +1,169 @@
+//! The clients: connections that send a request as soon as the answer before is whole.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::BenchResult;
+use crate::backend::{CHUNKS, find};
+
+/// The longest time of one call.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The load of one measurement.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) address: SocketAddr,
+    pub(crate) model: &'static str,
+    pub(crate) is_stream: bool,
+    pub(crate) connections: usize,
+}
+
+/// The calls of a measurement.
+pub(crate) struct Figures {
+    /// The times from the request to the end of the answer, in order of length.
+    whole: Vec<Duration>,
+    /// The times from the request to the first byte of the body, in order of length.
+    first: Vec<Duration>,
+    time: Duration,
+}
+
+impl Figures {
+    pub(crate) fn calls(&self) -> f64 {
+        self.whole.len() as f64
+    }
+
+    pub(crate) fn calls_per_second(&self) -> f64 {
+        self.calls() / self.time.as_secs_f64()
+    }
+
+    /// The time that this share of the calls did not exceed.
+    pub(crate) fn quantile(&self, share: f64) -> Duration {
+        at(&self.whole, share)
+    }
+
+    /// The median time to the first byte.
+    pub(crate) fn first_byte(&self) -> Duration {
+        at(&self.first, 0.5)
+    }
+}
+
+#[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a position in the list")]
+fn at(sorted: &[Duration], share: f64) -> Duration {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
+}
+
+impl Load {
+    /// Calls for some time. An answer that is wrong ends the measurement.
+    pub(crate) fn run(self, time: Duration) -> BenchResult<Figures> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let start = Instant::now();
+        let results = runtime.block_on(async {
+            let mut clients = JoinSet::new();
+            for _ in 0..self.connections {
+                clients.spawn(self.client(start + time));
+            }
+            clients.join_all().await
+        });
+        let (mut whole, mut first) = (Vec::new(), Vec::new());
+        for result in results {
+            for (first_byte, end) in result? {
+                first.push(first_byte);
+                whole.push(end);
+            }
+        }
+        let time = start.elapsed();
+        whole.sort();
+        first.sort();
+        Ok(Figures { whole, first, time })
+    }
+
+    /// The calls of one connection: the times of the first byte and of the end.
+    async fn client(self, end: Instant) -> Result<Vec<(Duration, Duration)>, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", self.address);
+        let mut stream = TcpStream::connect(self.address).await.map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        let request = self.request();
+        let (mut times, mut answer) = (Vec::new(), Vec::with_capacity(64 << 10));
+        while times.is_empty() || Instant::now() < end {
+            answer.clear();
+            let start = Instant::now();
+            stream.write_all(&request).await.map_err(failed)?;
+            let (mut first, mut head) = (None, None);
+            loop {
+                let read = tokio::time::timeout(PATIENCE, stream.read_buf(&mut answer)).await;
+                let length = read.map_err(|_| format!("{}: no answer in time", self.address))?;
+                if length.map_err(failed)? == 0 {
+                    return Err(format!("{}: the connection was closed", self.address));
+                }
+                head = head.or_else(|| Head::parse(&answer));
+                let Some(head) = &head else { continue };
+                if answer.len() > head.length {
+                    first.get_or_insert_with(|| start.elapsed());
+                }
+                if head.is_whole(&answer) {
+                    break;
+                }
+            }
+            let whole = start.elapsed();
+            // Each connection checks its first answer.
+            if times.is_empty() {
+                self.check(&answer)?;
+            }
+            times.push((first.unwrap_or(whole), whole));
+        }
+        Ok(times)
+    }
+
+    fn request(self) -> Vec<u8> {
+        let Self { address, model, is_stream, .. } = self;
+        let body = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"system","content":"Answer briefly."}},{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"max_tokens":400,"stream":{is_stream}}}"#
+        );
+        let length = body.len();
+        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+            .into_bytes()
+    }
+
+    /// Checks that an answer is the whole answer of the backend in the dialect of the client.
+    fn check(self, answer: &[u8]) -> Result<(), String> {
+        let text = String::from_utf8_lossy(answer);
+        let last = format!("word{} ", CHUNKS - 1);
+        let has_end = text.contains(r#""finish_reason":"stop""#) && text.contains(&last);
+        let is_right = if self.is_stream {
+            has_end && text.contains("data: [DONE]") && text.matches("data: {").count() > CHUNKS
+        } else {
+            has_end && text.contains(r#""object":"chat.completion""#)
+        };
+        let is_right = is_right && text.starts_with("HTTP/1.1 200");
+        is_right.then_some(()).ok_or_else(|| format!("{}: a wrong answer: {text}", self.address))
+    }
+}
+
+/// The head of an answer.
+struct Head {
+    length: usize,
+    /// The length of the body; `None` for chunks.
+    body: Option<usize>,
+}
+
+impl Head {
+    fn parse(answer: &[u8]) -> Option<Self> {
+        let length = find(answer, b"\r\n\r\n")? + 4;
+        let text = std::str::from_utf8(&answer[..length]).ok()?.to_ascii_lowercase();
+        let body = text.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+        Some(Self { length, body })
+    }
+
+    fn is_whole(&self, answer: &[u8]) -> bool {
+        match self.body {
+            Some(body) => answer.len() >= self.length + body,
+            // The events hold no carriage return.
+            None => answer.ends_with(b"\r\n0\r\n\r\n"),
+        }
+    }
+}

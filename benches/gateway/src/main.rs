@@ -1,0 +1,172 @@
+//! Calls through the gateway, and the same calls without a gateway, over loopback. `cargo xtask bench gateway` builds the
+//! command and starts this program.
+//!
+//! A backend with fixed answers and the clients run in this process, each on a thread of its own. The targets take turns in
+//! each cell, so that the load of the machine changes the ratios little:
+//!
+//! - `direct`: the clients call the backend.
+//! - `nginx`: a plain proxy between both, if nginx is installed.
+//! - `pass-through`: the gateway, with a backend of the client's dialect.
+//! - `translated`: the gateway, with Chat clients and an Anthropic backend.
+
+mod backend;
+mod load;
+mod process;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use load::{Figures, Load};
+use process::{Gateway, Nginx};
+
+type BenchResult<T> = Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "usage: interlingua-gateway-bench --bin PROGRAM [--seconds NUMBER] [--smoke]";
+
+struct Settings {
+    program: PathBuf,
+    /// The time of one measurement.
+    time: Duration,
+    connections: &'static [usize],
+}
+
+fn settings() -> BenchResult<Settings> {
+    let (mut program, mut seconds, mut smoke) = (None, 2.0, false);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value; {USAGE}"));
+        match argument.as_str() {
+            "--bin" => program = Some(PathBuf::from(value()?)),
+            "--seconds" => seconds = value()?.parse::<f64>()?,
+            "--smoke" => smoke = true,
+            _ => return Err(format!("unknown argument `{argument}`; {USAGE}").into()),
+        }
+    }
+    if !(0.05..=600.0).contains(&seconds) {
+        return Err("`--seconds` needs a number from 0.05 to 600".into());
+    }
+    Ok(Settings {
+        program: program.ok_or(USAGE)?,
+        time: Duration::from_secs_f64(if smoke { 0.1 } else { seconds }),
+        connections: if smoke { &[1, 16] } else { &[1, 16, 64] },
+    })
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A way from the clients to the backend.
+struct Target {
+    name: &'static str,
+    address: std::net::SocketAddr,
+    /// The model that selects the route.
+    model: &'static str,
+    /// The process between the clients and the backend.
+    process: Option<u32>,
+}
+
+fn run() -> BenchResult<()> {
+    let settings = settings()?;
+    let backend = backend::start()?;
+    let gateway = Gateway::start(&settings.program, backend)?;
+    let nginx = Nginx::start(backend)?;
+    let mut targets = vec![Target { name: "direct", address: backend, model: "same", process: None }];
+    if let Some(nginx) = &nginx {
+        let (address, process) = (nginx.address, Some(nginx.id()));
+        targets.push(Target { name: "nginx", address, model: "same", process });
+    }
+    for (name, model) in [("pass-through", "same"), ("translated", "other")] {
+        targets.push(Target { name, address: gateway.address, model, process: Some(gateway.id()) });
+    }
+
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", table_head())?;
+    for (is_stream, answers) in [(false, "whole"), (true, "100 chunks")] {
+        for &connections in settings.connections {
+            let mut direct: Option<Figures> = None;
+            for target in &targets {
+                let load = Load { address: target.address, model: target.model, is_stream, connections };
+                // The first calls open connections and fill caches.
+                load.run(settings.time.mul_f64(0.2))?;
+                let before = target.process.map(process::cpu);
+                let figures = load.run(settings.time)?;
+                let cpu = before.map(|before| target.process.map_or(before, process::cpu) - before);
+                let memory = target.process.map(process::memory);
+                writeln!(
+                    out,
+                    "{}",
+                    row(
+                        &format!("{answers} | {connections} | {}", target.name),
+                        &figures,
+                        &direct,
+                        cpu,
+                        memory
+                    )
+                )?;
+                out.flush()?;
+                direct.get_or_insert(figures);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table_head() -> String {
+    let columns = [
+        "answers",
+        "connections",
+        "way",
+        "calls/s",
+        "of direct",
+        "p50",
+        "p99",
+        "added p50",
+        "added p99",
+        "first byte p50",
+        "CPU per call",
+        "memory",
+    ];
+    format!("| {} |\n|---|---:|---{}|", columns.join(" | "), "|---:".repeat(columns.len() - 3))
+}
+
+/// A row of the table. The figures of the first target of a cell are the base of the others.
+fn row(
+    name: &str,
+    figures: &Figures,
+    direct: &Option<Figures>,
+    cpu: Option<f64>,
+    memory: Option<u64>,
+) -> String {
+    let micros = |time: Duration| format!("{:.0} µs", time.as_secs_f64() * 1e6);
+    let added = |of: &dyn Fn(&Figures) -> Duration| {
+        direct.as_ref().map_or_else(String::new, |direct| {
+            format!("{:.0} µs", (of(figures).as_secs_f64() - of(direct).as_secs_f64()) * 1e6)
+        })
+    };
+    let calls = figures.calls_per_second();
+    let columns = [
+        name.to_owned(),
+        format!("{calls:.0}"),
+        direct
+            .as_ref()
+            .map_or_else(String::new, |direct| format!("{:.2}", calls / direct.calls_per_second())),
+        micros(figures.quantile(0.5)),
+        micros(figures.quantile(0.99)),
+        added(&|figures| figures.quantile(0.5)),
+        added(&|figures| figures.quantile(0.99)),
+        micros(figures.first_byte()),
+        cpu.map_or_else(String::new, |seconds| format!("{:.0} µs", seconds / figures.calls() * 1e6)),
+        memory.map_or_else(String::new, |bytes| format!("{:.0} MB", bytes as f64 / 1e6)),
+    ];
+    format!("| {} |", columns.join(" | "))
+}
