@@ -97,13 +97,15 @@ fn main() -> Result<ExitCode, Failure> {
             print(&events)?;
             break;
         }
-        // Events come first: a client must know the request before the reply to a refused request is sent.
         pipe.push(&buffer[..length], &mut events);
+        {
+            let mut connection = locked(&connection);
+            connection.record(&buffer[..length])?;
+            let reply = connection.link.receive(&buffer[..length], |_| ());
+            connection.send(&reply)?;
+        }
+        // The link reads a request before the client does: the client may answer at once.
         print(&events)?;
-        let mut connection = locked(&connection);
-        connection.record(&buffer[..length])?;
-        let reply = connection.link.receive(&buffer[..length], |_| ());
-        connection.send(&reply)?;
     }
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
