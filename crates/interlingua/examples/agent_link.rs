@@ -24,7 +24,6 @@
 //! interrupts the turn. The environment variable `AGENT_LINK_TRACE` names a file that receives the bytes in both
 //! directions: a two-way transcript.
 
-
 use std::io::{Read, Write};
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
