@@ -84,8 +84,12 @@ impl<'a> Bench<'a> {
         let mut files = Vec::new();
         for (source, target) in self.case.keep {
             let text = match source {
-                FixtureSource::Stdout(run) => {
-                    printed.get(*run).ok_or("a case keeps the output of a run it has not")?.clone()
+                FixtureSource::Stdout(run) | FixtureSource::Transcript(run) => {
+                    let printed = printed.get(*run).ok_or("a case keeps the output of a run it has not")?;
+                    let is_kept = |line: &&(Direction, String)| {
+                        line.0 == Direction::Printed || matches!(source, FixtureSource::Transcript(_))
+                    };
+                    printed.iter().filter(is_kept).map(|(_, line)| line.as_str()).collect()
                 }
                 other => fs::read_to_string(self.log(other)?)?,
             };
@@ -139,8 +143,8 @@ impl<'a> Bench<'a> {
         command
     }
 
-    /// Starts the program, sends `run.say` to its stdin, and returns its stdout.
-    fn converse(&self, run: &Run) -> TaskResult<String> {
+    /// Starts the program, sends `run.say` to its stdin, and returns the lines of both directions.
+    fn converse(&self, run: &Run) -> TaskResult<Vec<(Direction, String)>> {
         let (common, more): (&[_], &[_]) = match (self.case.agent, run.say.is_empty()) {
             (Agent::Claude, true) => (CLAUDE, &["--dangerously-skip-permissions"]),
             (Agent::Claude, false) => (CLAUDE, &["--input-format", "stream-json"]),
@@ -194,9 +198,10 @@ impl<'a> Bench<'a> {
                 match source {
                     FixtureSource::ChildLog => is.0.is_some(),
                     FixtureSource::ForkLog => is.1.is_some(),
-                    FixtureSource::Log | FixtureSource::ChildMeta | FixtureSource::Stdout(_) => {
-                        is == (None, None)
-                    }
+                    FixtureSource::Log
+                    | FixtureSource::ChildMeta
+                    | FixtureSource::Stdout(_)
+                    | FixtureSource::Transcript(_) => is == (None, None),
                 }
             })?,
         };
@@ -207,11 +212,18 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// The direction of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Sent,
+    Printed,
+}
+
 /// A started program, ended by its own exit or by `Drop`.
 struct Running {
     child: Child,
     lines: Receiver<String>,
-    seen: String,
+    seen: Vec<(Direction, String)>,
     deadline: Instant,
 }
 
@@ -229,12 +241,13 @@ impl Running {
                 }
             }
         });
-        Ok(Self { child, lines, seen: String::new(), deadline: Instant::now() + PATIENCE })
+        Ok(Self { child, lines, seen: Vec::new(), deadline: Instant::now() + PATIENCE })
     }
 
     fn send(&mut self, line: &str) -> TaskResult<()> {
         let stdin = self.child.stdin.as_mut().ok_or("stdin is closed")?;
         writeln!(stdin, "{line}")?;
+        self.seen.push((Direction::Sent, format!("{line}\n")));
         Ok(stdin.flush()?)
     }
 
@@ -242,20 +255,21 @@ impl Running {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).map_err(|_| {
-                format!("never printed `{text}`; last: {}", self.seen.lines().last().unwrap_or("nothing"))
+                let last = self.seen.last().map_or("nothing", |(_, line)| line.as_str());
+                format!("never printed `{text}`; last: {last}")
             })?;
-            self.seen.push_str(&line);
+            self.seen.push((Direction::Printed, line.clone()));
             if line.contains(text) {
                 return Ok(line);
             }
         }
     }
 
-    fn end(mut self) -> TaskResult<String> {
+    fn end(mut self) -> TaskResult<Vec<(Direction, String)>> {
         drop(self.child.stdin.take());
         loop {
             match self.lines.recv_timeout(self.deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.seen.push_str(&line),
+                Ok(line) => self.seen.push((Direction::Printed, line)),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => return Err("did not end in time".into()),
             }

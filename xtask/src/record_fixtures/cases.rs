@@ -35,6 +35,8 @@ pub(super) enum Step {
 pub(super) enum FixtureSource {
     /// stdout of the n-th run.
     Stdout(usize),
+    /// stdin and stdout of the n-th run, in order.
+    Transcript(usize),
     /// The session log: for Codex the first thread.
     Log,
     /// The log of a subagent.
@@ -307,7 +309,10 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("Done: patched `notes.txt`, saw two failures.")]),
         ],
         runs: &[Run { args: &["read, patch, fail"], say: &[] }],
-        keep: &[(FixtureSource::Log, "openai/codex/code-mode")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/code-mode"),
+            (FixtureSource::Stdout(0), "openai/codex_exec/code-mode"),
+        ],
     },
     Case {
         name: "codex-functions",
@@ -331,7 +336,10 @@ pub(super) const CASES: &[Case] = &[
             say(&[ScriptedBlock::Text("Done.")]),
         ],
         runs: &[Run { args: &["-m", "demo-model", "read and fail"], say: &[] }],
-        keep: &[(FixtureSource::Log, "openai/codex/functions")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/functions"),
+            (FixtureSource::Stdout(0), "openai/codex_exec/functions"),
+        ],
     },
     Case {
         name: "codex-resumed",
@@ -349,6 +357,7 @@ pub(super) const CASES: &[Case] = &[
         keep: &[
             (FixtureSource::Log, "openai/codex/resumed"),
             (FixtureSource::ForkLog, "openai/codex/forked"),
+            (FixtureSource::Stdout(1), "openai/codex_exec/resumed"),
         ],
     },
     Case {
@@ -380,6 +389,7 @@ pub(super) const CASES: &[Case] = &[
         keep: &[
             (FixtureSource::Log, "openai/codex/subagent"),
             (FixtureSource::ChildLog, "openai/codex/subagent-child"),
+            (FixtureSource::Stdout(0), "openai/codex_exec/subagent"),
         ],
     },
     Case {
@@ -407,7 +417,10 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(FixtureSource::Log, "openai/codex/interrupted")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/interrupted"),
+            (FixtureSource::Stdout(0), "openai/codex_app_server/interrupted"),
+        ],
     },
     Case {
         name: "codex-compacted",
@@ -438,7 +451,202 @@ pub(super) const CASES: &[Case] = &[
                 Step::Await("turn/completed"),
             ],
         }],
-        keep: &[(FixtureSource::Log, "openai/codex/compacted")],
+        keep: &[
+            (FixtureSource::Log, "openai/codex/compacted"),
+            (FixtureSource::Transcript(0), "openai/codex_app_server/compacted"),
+        ],
+    },
+    Case {
+        name: "codex-exec-error",
+        agent: Agent::Codex,
+        script: &[
+            // A stream that ends before the response is complete: Codex retries.
+            Reply { when: "", act: Act::Refuse("200 OK", "") },
+            Reply { when: "", act: Act::Refuse("400 Bad Request", BAD_REQUEST) },
+        ],
+        runs: &[Run { args: &["-m", "demo-model", "say hello"], say: &[] }],
+        keep: &[(FixtureSource::Stdout(0), "openai/codex_exec/error")],
+    },
+    Case {
+        name: "codex-app-tools",
+        agent: Agent::Codex,
+        script: &[
+            say(&[
+                ScriptedBlock::Thinking(&[
+                    "**Reading**\n\nBoth calls are independent.",
+                    "**Planning**\n\nThen a patch.",
+                ]),
+                ScriptedBlock::Text(LONG_TEXT),
+                call("call_demo30", "exec_command", r#"{"cmd":"cat notes.txt"}"#),
+                call("call_demo31", "exec_command", r#"{"cmd":"echo oops >&2; exit 3"}"#),
+            ]),
+            say(&[
+                call(
+                    "call_demo32",
+                    "exec_command",
+                    r#"{"cmd":"apply_patch <<'EOP'\n*** Begin Patch\n*** Add File: new.txt\n+one\n*** Update File: notes.txt\n@@\n-hello\n+hello there\n*** End Patch\nEOP"}"#,
+                ),
+                call(
+                    "call_demo33",
+                    "update_plan",
+                    r#"{"plan":[{"step":"read","status":"completed"},{"step":"patch","status":"in_progress"}]}"#,
+                ),
+                ScriptedBlock::WebSearch("heron"),
+            ]),
+            say(&[ScriptedBlock::Text("Done: patched `notes.txt`, saw one failure.")]),
+        ],
+        runs: &[Run {
+            args: &["app-server"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(START_THREAD),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"read, fail, patch"}]}}"#,
+                ),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[(FixtureSource::Stdout(0), "openai/codex_app_server/tools")],
+    },
+    Case {
+        name: "codex-app-approvals",
+        agent: Agent::Codex,
+        script: &[
+            say(&[call("call_demo40", "exec_command", r#"{"cmd":"touch allowed.txt"}"#)]),
+            say(&[call("call_demo41", "exec_command", r#"{"cmd":"touch denied.txt"}"#)]),
+            say(&[call(
+                "call_demo42",
+                "exec_command",
+                r#"{"cmd":"apply_patch <<'EOP'\n*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\nEOP"}"#,
+            )]),
+            say(&[ScriptedBlock::Text("One was allowed, one was not, and the patch was.")]),
+        ],
+        runs: &[Run {
+            args: &["app-server"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(
+                    r#"{"id":2,"method":"thread/start","params":{"cwd":"{repo}","approvalPolicy":"untrusted","sandbox":"workspace-write","model":"demo-model"}}"#,
+                ),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"touch two files, patch a third"}]}}"#,
+                ),
+                Step::Await("requestApproval"),
+                Step::Send(r#"{"id":{=id},"result":{"decision":"accept"}}"#),
+                Step::Await("requestApproval"),
+                Step::Send(r#"{"id":{=id},"result":{"decision":"decline"}}"#),
+                Step::Await("requestApproval"),
+                Step::Send(r#"{"id":{=id},"result":{"decision":"acceptForSession"}}"#),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[
+            (FixtureSource::Transcript(0), "openai/codex_app_server/approvals"),
+            (FixtureSource::Stdout(0), "openai/codex_app_server/approvals-output"),
+        ],
+    },
+    Case {
+        name: "codex-app-question",
+        agent: Agent::Codex,
+        script: &[
+            say(&[call(
+                "call_demo50",
+                "request_user_input",
+                r#"{"questions":[{"id":"bird","header":"Bird","question":"Which bird?","options":[{"label":"Heron (Recommended)","description":"It waits."},{"label":"Egret","description":"It is white."}]},{"id":"why","header":"Why","question":"Why this bird?","options":[{"label":"Colour","description":"The feathers."},{"label":"Size","description":"The legs."}]}]}"#,
+            )]),
+            say(&[ScriptedBlock::Text("An egret, for its size.")]),
+        ],
+        runs: &[Run {
+            args: &["app-server", "--enable", "default_mode_request_user_input"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(START_THREAD),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"ask me"}]}}"#,
+                ),
+                Step::Await("requestUserInput"),
+                Step::Send(
+                    r#"{"id":{=id},"result":{"answers":{"bird":{"answers":["Egret"]},"why":{"answers":["Size"]}}}}"#,
+                ),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[(FixtureSource::Transcript(0), "openai/codex_app_server/question")],
+    },
+    Case {
+        name: "codex-app-error",
+        agent: Agent::Codex,
+        script: &[
+            Reply { when: "", act: Act::Refuse("200 OK", "") },
+            Reply { when: "", act: Act::Refuse("400 Bad Request", BAD_REQUEST) },
+        ],
+        runs: &[Run {
+            args: &["app-server"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(START_THREAD),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"say hello"}]}}"#,
+                ),
+                Step::Await("turn/completed"),
+                Step::Send(
+                    r#"{"id":4,"method":"turn/start","params":{"threadId":"11111111-2222-4333-8444-555555555555","input":[]}}"#,
+                ),
+                Step::Await(r#""id":4"#),
+            ],
+        }],
+        keep: &[(FixtureSource::Stdout(0), "openai/codex_app_server/error")],
+    },
+    Case {
+        name: "codex-app-subagent",
+        agent: Agent::Codex,
+        script: &[
+            say(&[ScriptedBlock::Call {
+                id: "call_demo60",
+                namespace: "collaboration",
+                name: "spawn_agent",
+                input: r#"{"task_name":"counter","message":"count the lines of notes.txt","fork_turns":"none"}"#,
+            }]),
+            Reply { when: "collab_spawn", act: Act::Say(&[ScriptedBlock::Text("Two lines.")]) },
+            Reply {
+                when: "call_demo60",
+                act: Act::Say(&[ScriptedBlock::Call {
+                    id: "call_demo61",
+                    namespace: "collaboration",
+                    name: "wait_agent",
+                    input: r#"{"timeout_ms":10000}"#,
+                }]),
+            },
+            Reply {
+                when: "call_demo61",
+                act: Act::Say(&[ScriptedBlock::Text("The helper counted two lines.")]),
+            },
+        ],
+        runs: &[Run {
+            args: &["app-server", "--disable", "plugins"],
+            say: &[
+                Step::Send(INITIALIZE),
+                Step::Await(r#""id":1"#),
+                Step::Send(
+                    r#"{"id":2,"method":"thread/start","params":{"cwd":"{repo}","approvalPolicy":"never","sandbox":"danger-full-access"}}"#,
+                ),
+                Step::Await(r#""id":2"#),
+                Step::Send(
+                    r#"{"id":3,"method":"turn/start","params":{"threadId":{=result.thread.id},"input":[{"type":"text","text":"how many lines, ask a helper"}]}}"#,
+                ),
+                Step::Await("The helper counted"),
+                Step::Await("turn/completed"),
+            ],
+        }],
+        keep: &[(FixtureSource::Stdout(0), "openai/codex_app_server/subagent")],
     },
     Case {
         name: "copilot-tools",
@@ -543,3 +751,5 @@ pub(super) const CASES: &[Case] = &[
 
 const INITIALIZE: &str = r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"demo","title":"demo","version":"0.0.0"},"capabilities":{"experimentalApi":true}}}"#;
 const START_THREAD: &str = r#"{"id":2,"method":"thread/start","params":{"cwd":"{repo}","approvalPolicy":"never","sandbox":"danger-full-access","model":"demo-model"}}"#;
+const BAD_REQUEST: &str =
+    r#"{"error":{"type":"invalid_request_error","message":"demo: this request is refused","code":"demo"}}"#;

@@ -9,7 +9,7 @@ use super::{NEUTRAL, TaskResult};
 
 /// Edits the text of a JSON line without parsing it into values, so that untouched text stays as written.
 pub(super) struct Tidy {
-    /// Machine names and replacements, applied in order. (No program writes the host name.)
+    /// Machine names and replacements, applied in order.
     swaps: Vec<(String, String)>,
     /// Texts of the script, as JSON strings: never cut.
     ours: Vec<String>,
@@ -22,6 +22,9 @@ impl Tidy {
         let mut swaps = vec![(slug(&scratch), slug(NEUTRAL)), (scratch, NEUTRAL.to_owned())];
         let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
         swaps.push((release.trim().to_owned(), "6.1.0".to_owned()));
+        // Only the app server of Codex writes the host name, as a value of its own.
+        let host = fs::read_to_string("/proc/sys/kernel/hostname")?;
+        swaps.push((quote(host.trim()), quote("demo")));
         let mut ours = Vec::new();
         for reply in case.script {
             let (Act::Say(blocks) | Act::Stall(blocks)) = reply.act else { continue };

@@ -28,6 +28,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::claude_stream::DIALECT,
     &anthropic::claude_code::DIALECT,
     &openai::codex::DIALECT,
+    &openai::codex_app_server::DIALECT,
+    &openai::codex_exec::DIALECT,
     &ours::record::DIALECT,
     &ours::record_v2::DIALECT,
     &ours::universal::DIALECT,

@@ -1,7 +1,7 @@
 //! The input of a running agent: prompts, decisions, answers and the interrupt. Events that only an agent emits have no
 //! place there and are booked as lost.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::dialects::{Dialect, Options, Plane};
 use crate::ledger::{Leftover, Reason};
@@ -51,7 +51,7 @@ pub(crate) trait AgentInput: Send {
 pub(crate) struct InputWriter<A> {
     agent: A,
     /// Parts of the open prompts, with their numbers.
-    prompts: HashMap<ItemId, Vec<(u32, Part<'static>)>>,
+    prompts: BTreeMap<ItemId, Vec<(u32, Part<'static>)>>,
     opened: bool,
     /// Set for a log: its permission requests and questions were resolved long ago.
     from_log: bool,
@@ -61,7 +61,7 @@ impl<A> InputWriter<A> {
     pub(crate) fn new(agent: A, options: &Options) -> Self {
         let source = options.source.and_then(Dialect::named);
         let from_log = source.is_some_and(|source| source.plane == Plane::Log);
-        Self { agent, prompts: HashMap::new(), opened: false, from_log }
+        Self { agent, prompts: BTreeMap::new(), opened: false, from_log }
     }
 
     /// Adds a part to a prompt. A prompt holds only text and media.
@@ -102,7 +102,9 @@ impl<A: AgentInput> Writer for InputWriter<A> {
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                if !std::mem::replace(&mut self.opened, true) {
+                if std::mem::replace(&mut self.opened, true) {
+                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
+                } else {
                     self.agent.open(session, out);
                 }
             }
@@ -140,9 +142,10 @@ impl<A: AgentInput> Writer for InputWriter<A> {
                     }
                 }
             }
+            // The settings are sent once, when the session opens.
+            Event::SessionUpdated(_) => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
             // The table marks every field of these events as unsupported.
-            Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
+            Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
             | Event::Compacted(_)

@@ -23,6 +23,8 @@ impl<T> Default for Remembered<T> {
 impl<T> Remembered<T> {
     /// The maximum number of waiting values.
     const MOST: usize = 1 << 16;
+    /// The number of waiting values below which stale numbers are not searched for.
+    const FEW: usize = 32;
 
     /// Remembers a value; returns the value that was dropped for it, if any.
     pub(crate) fn insert(&mut self, name: &str, value: T) -> Option<T> {
@@ -30,7 +32,8 @@ impl<T> Remembered<T> {
         let (name, number) = (Arc::<str>::from(name), self.count);
         self.order.push_back((number, Arc::clone(&name)));
         self.by_name.insert(name, (number, value));
-        if self.order.len() > 2 * Self::MOST {
+        // Values that come and go leave numbers behind.
+        if self.order.len() > 2 * self.by_name.len().max(Self::FEW) {
             self.order.retain(|(number, name)| waits(&self.by_name, *number, name));
         }
         if self.by_name.len() <= Self::MOST {
@@ -45,6 +48,10 @@ impl<T> Remembered<T> {
         self.by_name.get(name).map(|(_, value)| value)
     }
 
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.by_name.get_mut(name).map(|(_, value)| value)
+    }
+
     /// Removes and returns a value whose answer has arrived.
     pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
         self.by_name.remove(name).map(|(_, value)| value)
@@ -52,10 +59,15 @@ impl<T> Remembered<T> {
 
     /// Removes and returns all waiting values, in order.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = T> {
+        self.take_all_named().map(|(_, value)| value)
+    }
+
+    /// Removes and returns all waiting values with their names, in order.
+    pub(crate) fn take_all_named(&mut self) -> impl Iterator<Item = (Arc<str>, T)> {
         let Self { mut by_name, order, .. } = std::mem::take(self);
         order.into_iter().filter_map(move |(number, name)| {
             let (_, value) = waits(&by_name, number, &name).then(|| by_name.remove(&name))??;
-            Some(value)
+            Some((name, value))
         })
     }
 }
@@ -87,6 +99,12 @@ mod tests {
             waiting.remove("c");
         }
         assert!(waiting.order.len() <= 2 * most);
+        let mut few = Remembered::default();
+        for number in 0..1000 {
+            few.insert(&number.to_string(), number);
+            few.remove(&number.to_string());
+        }
+        assert!(few.order.len() <= 64, "the memory follows the waiting values: {}", few.order.len());
         assert_eq!(waiting.get("b"), Some(&2));
         waiting.insert("2", 0);
         let all: Vec<usize> = waiting.take_all().collect();

@@ -69,11 +69,6 @@ static FORMS: &[UnreadForm] = &[
         },
     },
     UnreadForm {
-        about: "what Codex prints with `exec --json`",
-        looks_like: &["codex"],
-        is: |line, _| line.str_or_empty("type") == "thread.started" && line.has_str("thread_id"),
-    },
-    UnreadForm {
         about: "a session of the first Codex, which was written in TypeScript",
         looks_like: &["codex", "record"],
         is: |doc, _| {

@@ -332,6 +332,12 @@ const SMALL: &[(&str, &str)] = &[
     ),
     ("kimi-cli?", "{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\",\"content\":\"ho\"}\n"),
     ("claude-code?", "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"),
+    ("codex-exec live", "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}\n"),
+    (
+        "codex-app-server live",
+        "{\"method\":\"item/agentMessage/delta\",\"params\":{\"threadId\":\"t\",\"turnId\":\"u\",\"itemId\":\"i\",\"delta\":\"x\"}}\n",
+    ),
+    ("none", "{\"id\":1,\"result\":{}}\n"),
     (
         "claude-stream?",
         "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"},\"session_id\":\"s\"}\n",
@@ -382,7 +388,6 @@ fn what_is_known_and_not_read_is_named() {
                 "[{'sessionId':'s','messageId':0,'type':'user','message':'hi','timestamp':'2026-11-16T09:00:00Z'}]",
             ),
         ),
-        ("Codex prints", line("{'type':'thread.started','thread_id':'t'}\n{'type':'turn.started'}")),
         ("first Codex", codex),
         ("Pi prints", pi),
         (

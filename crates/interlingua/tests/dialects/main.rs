@@ -16,6 +16,8 @@ mod cases;
 mod chat;
 mod claude_code;
 mod codex;
+mod codex_app_server;
+mod codex_exec;
 mod copilot_cli;
 mod cursor;
 mod detection;

@@ -2,9 +2,12 @@
 
 pub mod chat;
 pub mod codex;
+pub mod codex_app_server;
+pub mod codex_exec;
 pub mod copilot;
 mod items;
 pub mod kimi;
+mod live_items;
 pub mod responses;
 
 use crate::wire::settings::PairLimits;

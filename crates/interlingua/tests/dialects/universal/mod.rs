@@ -42,34 +42,35 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// Captures of the real program: raw stdout, and transcripts of both directions.
+/// Captures of the real programs: raw stdout, and transcripts of both directions.
 fn corpus() -> Vec<Source> {
     let Some(root) = std::env::var_os("INTERLINGUA_CORPUS") else { return Vec::new() };
     let mut sources = Vec::new();
-    for path in files(&PathBuf::from(root).join("agents/claude")) {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let bytes = std::fs::read(&path).unwrap();
-        if name.starts_with("stdout-") {
-            sources.push(Source { name, dialect: "claude-stream", bytes });
-        } else if name.starts_with("control-") {
-            let lines = |also_in: bool| {
-                let text = std::str::from_utf8(&bytes).unwrap();
-                let docs = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-                let docs = docs.filter(|doc| also_in || doc["dir"] == "out");
-                docs.flat_map(|doc| [doc["msg"].to_string(), "\n".to_owned()])
-                    .collect::<String>()
-                    .into_bytes()
-            };
-            sources.push(Source {
-                name: format!("{name} out"),
-                dialect: "claude-stream",
-                bytes: lines(false),
-            });
-            sources.push(Source {
-                name: format!("{name} both"),
-                dialect: "claude-stream",
-                bytes: lines(true),
-            });
+    let agents = [
+        ("claude", "control-", "claude-stream", "claude-stream"),
+        ("codex", "app-server-", "codex-app-server", "codex-exec"),
+    ];
+    for (folder, transcripts, dialect, printed) in agents {
+        for path in files(&PathBuf::from(&root).join("agents").join(folder)) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            if name.starts_with("stdout-") {
+                sources.push(Source { name, dialect: printed, bytes });
+            } else if name.starts_with(transcripts) {
+                let lines = |also_in: bool| {
+                    let text = std::str::from_utf8(&bytes).unwrap();
+                    let docs = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+                    let docs = docs.filter(|doc| also_in || doc["dir"] == "out");
+                    docs.flat_map(|doc| [doc["msg"].to_string(), "\n".to_owned()])
+                        .collect::<String>()
+                        .into_bytes()
+                };
+                sources.push(Source { name: format!("{name} out"), dialect, bytes: lines(false) });
+                sources.push(Source { name: format!("{name} both"), dialect, bytes: lines(true) });
+            }
         }
     }
     sources

@@ -179,6 +179,7 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
                         | Field::QuestionId
                         | Field::QuestionText
                         | Field::QuestionOption
+                        | Field::QuestionOptionAbout
                         | Field::QuestionAnswer
                         | Field::QuestionDeclined
                 );

@@ -10,7 +10,7 @@ mod read;
 mod session;
 mod support;
 mod tool_results;
-mod usage;
+pub(super) mod usage;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};

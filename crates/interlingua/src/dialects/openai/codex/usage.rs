@@ -69,7 +69,10 @@ impl TokenCounts {
 }
 
 /// Reads counts by Codex's names. `input_tokens` includes cached input.
-fn read_counts<'t>(usage: Val<'t>, count: impl Fn(Option<Val<'t>>, Field) -> Option<u64>) -> Usage {
+pub(in crate::dialects::openai) fn read_counts<'t>(
+    usage: Val<'t>,
+    count: impl Fn(Option<Val<'t>>, Field) -> Option<u64>,
+) -> Usage {
     const COUNTS: WantedNames<5> = WantedNames::new([
         "input_tokens",
         "cached_input_tokens",
