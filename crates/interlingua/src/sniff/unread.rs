@@ -30,11 +30,6 @@ pub(super) enum DocumentPlace {
 
 static FORMS: &[UnreadForm] = &[
     UnreadForm {
-        about: "what Qwen Code prints with `-o stream-json`",
-        looks_like: &["claude-stream"],
-        is: |line, _| line.has_str("session_id") && line.has_str("qwen_code_version"),
-    },
-    UnreadForm {
         about: "what Amp prints with `--stream-json`",
         looks_like: &["claude-stream"],
         // Amp calls its sessions threads.
@@ -48,13 +43,6 @@ static FORMS: &[UnreadForm] = &[
             let begins = line.str_or_empty("subtype") == "init" && line.has_str("apiKeySource");
             let calls = line.str_or_empty("type") == "tool_call" && line.has_str("subtype");
             line.has_str("session_id") && (calls || begins && line.get("tools").is_none())
-        },
-    },
-    UnreadForm {
-        about: "what Gemini CLI prints with `-o stream-json`",
-        looks_like: &["gemini-cli"],
-        is: |line, _| {
-            line.str_or_empty("type") == "init" && line.has_str("session_id") && line.has_str("timestamp")
         },
     },
     UnreadForm {

@@ -14,8 +14,9 @@ use crate::tape::{Kind, Limits, TapeBuf, Val};
 use crate::wire::note_tag;
 
 /// The responses being streamed. Subagents stream concurrently, each under the call that started it.
-#[derive(Default)]
 pub(super) struct Streams {
+    /// Whether the whole lines of a response have the response's id.
+    shares_ids: bool,
     /// By that call; the main agent has the empty key.
     by_call: HashMap<String, PartialResponse>,
     /// The call that a response streams under, by the message id.
@@ -34,14 +35,20 @@ struct PartialResponse {
 }
 
 impl Streams {
-    /// The streamed block that `block` of the message `id` repeats, and the call that its response streams under.
-    pub(super) fn said_before(
-        &mut self,
+    pub(super) fn new(shares_ids: bool) -> Self {
+        Self { shares_ids, by_call: HashMap::new(), calls: HashMap::new() }
+    }
+
+    /// The streamed block that `block` repeats, and the call that its response streams under. The block belongs to a whole
+    /// line of the message `id`, under the call `under`.
+    pub(super) fn said_before<'s>(
+        &'s mut self,
         id: Option<&Str<'_>>,
+        under: &'s Str<'_>,
         block: Val<'_>,
-    ) -> Option<(&str, &mut PartialBlock)> {
+    ) -> Option<(&'s str, &'s mut PartialBlock)> {
         let sort = sort_of(block)?;
-        let call = self.calls.get(id?.as_escaped())?;
+        let call = if self.shares_ids { self.calls.get(id?.as_escaped())? } else { under.as_escaped() };
         let response = self.by_call.get_mut(call)?;
         let at = response.unrepeated[sort as usize].pop_front()?;
         Some((call, response.blocks.get_mut(at)?))
@@ -289,7 +296,7 @@ impl PartialBlock {
                 self.catch_up(block.get("thinking"), out);
                 let whole = block.get("signature").and_then(|val| Some((val, val.str()?)));
                 if let (Some((val, value)), Some(inner)) = (whole, self.inner) {
-                    let says_more = self.signature.is_empty() && self.open;
+                    let says_more = self.signature.is_empty() && self.open && !value.is_empty();
                     if says_more || value.as_escaped() == self.signature {
                         val.take(Field::Signature);
                     }

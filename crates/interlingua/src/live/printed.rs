@@ -1,0 +1,65 @@
+//! Shared parts of the readers of printed streams: the turn, the time of a line, and the notice of a line.
+
+use crate::json::Str;
+use crate::log::words_of_unknown;
+use crate::model::{
+    Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass, Turn,
+};
+use crate::pipe::EventSink;
+use crate::tape::{Member as _, Val};
+
+/// The turn of a stream. The turn begins once and ends once, whatever lines announce the turn.
+#[derive(Debug, Default)]
+pub(crate) struct StreamTurn {
+    is_open: bool,
+}
+
+impl StreamTurn {
+    /// Begins the turn, unless the turn is open.
+    pub(crate) fn begin(&mut self, out: &mut EventSink<'_>) {
+        if !std::mem::replace(&mut self.is_open, true) {
+            out.event(&Event::TurnStarted(Turn::default()));
+        }
+    }
+
+    /// Ends the turn. The end of a turn without content begins the turn first.
+    pub(crate) fn end(&mut self, turn: Turn<'_>, out: &mut EventSink<'_>) {
+        self.begin(out);
+        self.is_open = false;
+        out.event(&Event::TurnEnded(turn));
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+}
+
+/// A stop reason in the agent's own word.
+pub(crate) fn stop(class: StopClass, raw: Option<Str<'_>>) -> Option<Stop<'_>> {
+    Some(Stop { class, raw, sequence: None, detail: None })
+}
+
+/// A failure that the agent describes in words.
+pub(crate) fn failure<'t>(code: Option<Str<'t>>, message: Str<'t>) -> Event<'t> {
+    let class = FailureClass::Other;
+    Event::Error(Failure { class, status: None, code, message, request_id: None, retry_after: None })
+}
+
+/// Emits the time of a line before an event that is not an item.
+pub(crate) fn clock(time: Option<Val<'_>>, out: &mut EventSink<'_>) {
+    if let Some(time) = time.filter(Val::is_time) {
+        out.event(&Event::Clock(time.note(Field::EventTime)));
+    }
+}
+
+/// A notice for a line outside the conversation, named by the line's type, with the line's text for people.
+pub(crate) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
+    let event_type = line.note_str("type", Field::NoticeType);
+    let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
+    head.time = line.get("timestamp").take_time(Field::ItemTime);
+    let item = out.start(head);
+    if let Some(words) = words_of_unknown(line) {
+        out.delta(item, 0, Part::Text(words));
+    }
+    out.complete(item);
+}
