@@ -32,6 +32,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &ours::record_v2::DIALECT,
     &ours::universal::DIALECT,
     &agents::pi::DIALECT,
+    &agents::pi_stream::DIALECT,
     &openai::kimi::DIALECT,
     &openai::copilot::DIALECT,
     &agents::amp::DIALECT,

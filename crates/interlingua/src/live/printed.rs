@@ -6,7 +6,7 @@ use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass, Turn,
 };
 use crate::pipe::EventSink;
-use crate::tape::{Member as _, Val};
+use crate::tape::{Kind, Limits, Member as _, TapeBuf, Val};
 
 /// The turn of a stream. The turn begins once and ends once, whatever lines announce the turn.
 #[derive(Debug, Default)]
@@ -62,4 +62,33 @@ pub(crate) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
         out.delta(item, 0, Part::Text(words));
     }
     out.complete(item);
+}
+
+/// Whether the JSON in `text` has the same value, regardless of spelling.
+pub(crate) fn same_json(val: Val<'_>, text: &Str<'_>) -> bool {
+    let text = text.decode();
+    let mut buf = TapeBuf::default();
+    buf.parse(&text, &Limits::default()).is_ok_and(|tape| equal(val, tape.root()))
+}
+
+fn equal(one: Val<'_>, two: Val<'_>) -> bool {
+    if one.kind() != two.kind() {
+        return false;
+    }
+    match one.kind() {
+        Kind::Null => true,
+        Kind::Bool | Kind::Number => one.text() == two.text(),
+        Kind::String => one.str().zip(two.str()).is_some_and(|(one, two)| one.decode() == two.decode()),
+        Kind::Array => {
+            one.elements().count() == two.elements().count()
+                && one.elements().zip(two.elements()).all(|(one, two)| equal(one, two))
+        }
+        Kind::Object => {
+            one.members().count() == two.members().count()
+                && one
+                    .members()
+                    .zip(two.members())
+                    .all(|((name, one), (other, two))| name.decode() == other.decode() && equal(one, two))
+        }
+    }
 }

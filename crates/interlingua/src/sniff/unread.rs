@@ -73,11 +73,6 @@ static FORMS: &[UnreadForm] = &[
         },
     },
     UnreadForm {
-        about: "what Pi prints with `--mode json`",
-        looks_like: &["pi"],
-        is: |line, _| line.str_or_empty("type") == "agent_start",
-    },
-    UnreadForm {
         about: "what Kimi Code prints with `--output-format stream-json`",
         looks_like: &["kimi-cli"],
         is: |line, _| line.str_or_empty("role") == "meta" && line.has_str("type"),

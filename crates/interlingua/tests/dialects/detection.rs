@@ -349,9 +349,6 @@ fn what_is_known_and_not_read_is_named() {
     let amp = line(
         "{'type':'user','message':{'role':'user','content':'hi'},'session_id':'T-01','parent_tool_use_id':null}",
     );
-    let pi = line(
-        "{'type':'session','version':3,'id':'i','timestamp':'2026-11-16T09:00:00Z','cwd':'/x'}\n{'type':'agent_start'}",
-    );
     let codex = line(
         "{'session':{'id':'s','timestamp':'2025-04-16T09:00:00Z','instructions':''},'items':[{'type':'message','role':'user','content':[{'type':'input_text','text':'hi'}]}]}",
     );
@@ -374,7 +371,6 @@ fn what_is_known_and_not_read_is_named() {
         ),
         ("Codex prints", line("{'type':'thread.started','thread_id':'t'}\n{'type':'turn.started'}")),
         ("first Codex", codex),
-        ("Pi prints", pi),
         (
             "Kimi Code prints",
             line(
@@ -389,6 +385,9 @@ fn what_is_known_and_not_read_is_named() {
         let form = candidates(text.as_bytes(), true).unread.map(|form| form.about);
         assert!(form.is_some_and(|form| form.contains(about)), "{about}: {form:?}");
     }
+    // The second line distinguishes Pi's stream from Pi's log.
+    let pi = "{'type':'session','version':3,'id':'i','timestamp':'2026-11-16T09:00:00Z','cwd':'/x'}\n{'type':'agent_start'}";
+    assert_eq!(answer(line(pi).as_bytes()), "pi-stream live");
     // The first line identifies Qwen Code. The middle of a stream does not identify its agent.
     let qwen = "{'type':'system','subtype':'init','uuid':'u','session_id':'s','qwen_code_version':'0.24.4','permission_mode':'yolo'}";
     assert_eq!(answer((line(qwen) + &line(claude_like).repeat(9)).as_bytes()), "qwen-stream live");

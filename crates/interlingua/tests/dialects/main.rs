@@ -29,6 +29,7 @@ mod nothing_silent;
 mod odd_input;
 mod opencode;
 mod pi;
+mod pi_stream;
 mod printed;
 mod qwen_code;
 mod qwen_stream;

@@ -8,3 +8,4 @@ pub mod kimi_code;
 mod kimi_parts;
 pub mod opencode;
 pub mod pi;
+pub mod pi_stream;

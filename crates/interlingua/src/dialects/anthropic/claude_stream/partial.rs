@@ -6,11 +6,12 @@ use super::line::{parent, repeat_parent};
 use crate::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
+use crate::live::printed::same_json;
 use crate::model::{
     Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status, Turn,
 };
 use crate::pipe::EventSink;
-use crate::tape::{Kind, Limits, TapeBuf, Val};
+use crate::tape::Val;
 use crate::wire::note_tag;
 
 /// The responses being streamed. Subagents stream concurrently, each under the call that started it.
@@ -319,7 +320,7 @@ impl PartialBlock {
                         out.delta(call, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
                     }
                     // The agent re-serializes the input; the deltas hold the model's own JSON.
-                    (Some(input), _) if same_value(input, &Str::escaped(&self.said)) => {
+                    (Some(input), _) if same_json(input, &Str::escaped(&self.said)) => {
                         input.note(Field::CallArgs);
                     }
                     (Some(_) | None, _) => {}
@@ -349,35 +350,6 @@ impl PartialBlock {
         self.open = false;
         for id in [self.inner, Some(self.message)].into_iter().flatten() {
             out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
-        }
-    }
-}
-
-/// Whether the JSON in `text` has the same value, regardless of spelling.
-fn same_value(val: Val<'_>, text: &Str<'_>) -> bool {
-    let text = text.decode();
-    let mut buf = TapeBuf::default();
-    buf.parse(&text, &Limits::default()).is_ok_and(|tape| equal(val, tape.root()))
-}
-
-fn equal(one: Val<'_>, two: Val<'_>) -> bool {
-    if one.kind() != two.kind() {
-        return false;
-    }
-    match one.kind() {
-        Kind::Null => true,
-        Kind::Bool | Kind::Number => one.text() == two.text(),
-        Kind::String => one.str().zip(two.str()).is_some_and(|(one, two)| one.decode() == two.decode()),
-        Kind::Array => {
-            one.elements().count() == two.elements().count()
-                && one.elements().zip(two.elements()).all(|(one, two)| equal(one, two))
-        }
-        Kind::Object => {
-            one.members().count() == two.members().count()
-                && one
-                    .members()
-                    .zip(two.members())
-                    .all(|((name, one), (other, two))| name.decode() == other.decode() && equal(one, two))
         }
     }
 }
