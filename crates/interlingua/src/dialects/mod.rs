@@ -37,13 +37,16 @@ pub static DIALECTS: &[&Dialect] = &[
     &openai::copilot::DIALECT,
     &agents::amp::DIALECT,
     &agents::copilot_cli::DIALECT,
+    &agents::copilot_stream::DIALECT,
     &agents::cursor::DIALECT,
+    &agents::cursor_stream::DIALECT,
     &google::gemini_cli::DIALECT,
     &google::gemini_stream::DIALECT,
     &google::qwen_code::DIALECT,
     &anthropic::qwen_stream::DIALECT,
     &agents::kimi_cli::DIALECT,
     &agents::kimi_code::DIALECT,
+    &agents::kimi_stream::DIALECT,
     &agents::opencode::DIALECT,
 ];
 

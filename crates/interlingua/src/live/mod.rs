@@ -3,3 +3,4 @@
 pub(crate) mod input;
 pub(crate) mod json_rpc;
 pub(crate) mod printed;
+pub(crate) mod streamed;

@@ -1,7 +1,7 @@
 //! Shared parts of the readers of printed streams: the turn, the time of a line, and the notice of a line.
 
-use crate::json::Str;
-use crate::log::words_of_unknown;
+use crate::json::{Raw, Str};
+use crate::log::{date_of_millis, words_of_unknown};
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass, Turn,
 };
@@ -29,6 +29,11 @@ impl StreamTurn {
         out.event(&Event::TurnEnded(turn));
     }
 
+    /// Another reader has ended the turn.
+    pub(crate) fn has_ended(&mut self) {
+        self.is_open = false;
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
@@ -49,6 +54,24 @@ pub(crate) fn failure<'t>(code: Option<Str<'t>>, message: Str<'t>) -> Event<'t> 
 pub(crate) fn clock(time: Option<Val<'_>>, out: &mut EventSink<'_>) {
     if let Some(time) = time.filter(Val::is_time) {
         out.event(&Event::Clock(time.note(Field::EventTime)));
+    }
+}
+
+/// Emits times that are numbers of milliseconds.
+#[derive(Debug, Default)]
+pub(crate) struct MillisClock {
+    date: String,
+}
+
+impl MillisClock {
+    /// Emits the time of a line or message.
+    pub(crate) fn tick(&mut self, time: Option<Val<'_>>, out: &mut EventSink<'_>) {
+        let Some(time) = time else { return };
+        self.date.clear();
+        if time.u64().is_some_and(|millis| date_of_millis(millis, &mut self.date)) {
+            time.note(Field::EventTime);
+            out.event(&Event::Clock(Raw::new(&self.date)));
+        }
     }
 }
 

@@ -355,15 +355,6 @@ fn what_is_known_and_not_read_is_named() {
     let rows = [
         ("Amp", amp),
         (
-            "Cursor",
-            line(
-                "{'type':'system','subtype':'init','apiKeySource':'login','cwd':'/x','session_id':'s','model':'m','permissionMode':'default'}",
-            ) + &line(
-                "{'type':'assistant','message':{'role':'assistant','content':[{'type':'text','text':'hi'}]},'session_id':'s'}",
-            )
-            .repeat(4),
-        ),
-        (
             "logs.json",
             line(
                 "[{'sessionId':'s','messageId':0,'type':'user','message':'hi','timestamp':'2026-11-16T09:00:00Z'}]",
@@ -371,19 +362,30 @@ fn what_is_known_and_not_read_is_named() {
         ),
         ("Codex prints", line("{'type':'thread.started','thread_id':'t'}\n{'type':'turn.started'}")),
         ("first Codex", codex),
-        (
-            "Kimi Code prints",
-            line(
-                "{'role':'meta','type':'system.version','version':'2.1.0'}\n{'role':'assistant','content':'Yes.'}",
-            ),
-        ),
-        ("Kimi CLI prints", line("{'role':'assistant','content':[{'type':'think','think':'Hm.'}]}")),
         ("JSON-RPC", line("{'jsonrpc':'2.0','id':1,'method':'initialize','params':{}}")),
     ];
     for (about, text) in rows {
         assert_eq!(answer(text.as_bytes()), "none", "{about}");
         let form = candidates(text.as_bytes(), true).unread.map(|form| form.about);
         assert!(form.is_some_and(|form| form.contains(about)), "{about}: {form:?}");
+    }
+    let read = [
+        (
+            "cursor-stream live",
+            "{'type':'system','subtype':'init','apiKeySource':'login','cwd':'/x','session_id':'s','model':'m','permissionMode':'default'}\n{'type':'assistant','message':{'role':'assistant','content':[{'type':'text','text':'hi'}]},'session_id':'s'}",
+        ),
+        (
+            "gemini-stream live",
+            "{'type':'init','timestamp':'2026-11-16T09:00:00Z','session_id':'a','model':'auto'}\n{'type':'message','timestamp':'2026-11-16T09:00:00Z','role':'user','content':'hi'}",
+        ),
+        (
+            "kimi-stream live",
+            "{'role':'meta','type':'system.version','version':'2.1.0'}\n{'role':'assistant','content':'Yes.'}",
+        ),
+        ("kimi-stream live", "{'role':'assistant','content':[{'type':'think','think':'Hm.'}]}"),
+    ];
+    for (dialect, text) in read {
+        assert_eq!(answer(line(text).as_bytes()), dialect);
     }
     // The second line distinguishes Pi's stream from Pi's log.
     let pi = "{'type':'session','version':3,'id':'i','timestamp':'2026-11-16T09:00:00Z','cwd':'/x'}\n{'type':'agent_start'}";

@@ -3,10 +3,10 @@
 use crate::blocks::start_reasoning;
 use crate::dialects::agents::pi::read::{Changes, count, opaque, read_block, remember_change};
 use crate::json::Str;
-use crate::live::printed::same_json;
+use crate::live::streamed::{StreamedBlock, StreamedKind};
 use crate::model::{
-    Args, Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, OpaqueKind, Part, Shape,
-    Status, ToolCall,
+    Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, OpaqueKind, Part, Shape, Status,
+    ToolCall,
 };
 use crate::pipe::EventSink;
 use crate::tape::Val;
@@ -15,56 +15,8 @@ use crate::tape::Val;
 pub(super) struct StreamedAnswer {
     item: ItemId,
     model: Option<Str<'static>>,
-    blocks: Vec<StreamedBlock>,
-}
-
-/// A block of the answer.
-struct StreamedBlock {
-    index: u64,
-    kind: StreamedKind,
-    /// The item of a thought or call; the message, for a text.
-    item: ItemId,
-    /// The text so far, escaped.
-    said: String,
-    is_open: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StreamedKind {
-    Text,
-    Thought,
-    Call,
-}
-
-impl StreamedKind {
-    /// The kind of block of an update, and the word for what happens to the block.
-    fn of(word: &str) -> Option<(Self, &str)> {
-        let (kind, what) = word.split_once('_')?;
-        let kind = match kind {
-            "text" => StreamedKind::Text,
-            "thinking" => StreamedKind::Thought,
-            "toolcall" => StreamedKind::Call,
-            _ => return None,
-        };
-        Some((kind, what))
-    }
-
-    /// The type of a whole block, and the member that holds its text.
-    const fn whole(self) -> (&'static str, &'static str) {
-        match self {
-            StreamedKind::Text => ("text", "text"),
-            StreamedKind::Thought => ("thinking", "thinking"),
-            StreamedKind::Call => ("toolCall", "arguments"),
-        }
-    }
-
-    const fn field(self) -> Field {
-        match self {
-            StreamedKind::Text => Field::MessageText,
-            StreamedKind::Thought => Field::ReasoningText,
-            StreamedKind::Call => Field::CallArgs,
-        }
-    }
+    /// The blocks with their indexes.
+    blocks: Vec<(u64, StreamedBlock)>,
 }
 
 impl StreamedAnswer {
@@ -83,7 +35,7 @@ impl StreamedAnswer {
         let Some(event) = line.get("assistantMessageEvent") else { return false };
         let word = event.str_or_empty("type");
         let index = event.get("contentIndex").and_then(|index| index.u64());
-        let known = match (StreamedKind::of(word), index) {
+        let known = match (kind_of(word), index) {
             (Some((kind, "start")), Some(index)) => self.block_start(kind, index, event, out),
             (Some((kind, "delta")), Some(index)) => self.block_delta(kind, index, event, out),
             (Some((kind, "end")), Some(index)) => self.block_end(kind, index, event, out),
@@ -110,7 +62,8 @@ impl StreamedAnswer {
 
     /// The position of an open block.
     fn find(&self, kind: StreamedKind, index: u64) -> Option<usize> {
-        let is_it = |block: &StreamedBlock| block.index == index && block.kind == kind && block.is_open;
+        let is_it =
+            |(known, block): &(u64, StreamedBlock)| *known == index && block.kind == kind && block.is_open;
         self.blocks.iter().rposition(is_it)
     }
 
@@ -129,7 +82,7 @@ impl StreamedAnswer {
             StreamedKind::Thought => start_reasoning(self.item, out),
             StreamedKind::Call => self.call_start(index, event, out),
         };
-        self.blocks.push(StreamedBlock { index, kind, item, said: String::new(), is_open: true });
+        self.blocks.push((index, StreamedBlock::new(kind, item, index as u32)));
         true
     }
 
@@ -163,7 +116,7 @@ impl StreamedAnswer {
         if delta.is("") {
             delta.note(Field::Structure);
         } else if let Some(text) = delta.take_text(kind.field()) {
-            self.blocks[at].grow(text, out);
+            self.blocks[at].1.grow(text, out);
         }
         true
     }
@@ -171,11 +124,11 @@ impl StreamedAnswer {
     /// Reads the end of a block, which repeats the whole block.
     fn block_end(&mut self, kind: StreamedKind, index: u64, event: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(at) = self.find(kind, index) else { return false };
-        let block = &mut self.blocks[at];
+        let (_, block) = &mut self.blocks[at];
         match kind {
             StreamedKind::Call => {
                 if let Some(call) = event.get("toolCall") {
-                    block.call_again(call, out);
+                    call_again(block, call, out);
                 }
             }
             StreamedKind::Text | StreamedKind::Thought => block.text_again(event.get("content"), out),
@@ -188,11 +141,11 @@ impl StreamedAnswer {
         message.note_str("role", Field::Structure);
         let content = message.get("content").into_iter().flat_map(|content| content.elements());
         for (number, whole) in content.enumerate() {
-            let is_it = |block: &StreamedBlock| {
-                block.index == number as u64 && block.kind.whole().0 == whole.str_or_empty("type")
+            let is_it = |(index, block): &(u64, StreamedBlock)| {
+                *index == number as u64 && type_of(block.kind) == whole.str_or_empty("type")
             };
             match self.blocks.iter_mut().rfind(|block| is_it(block)) {
-                Some(block) => out.within(whole, |out| block.again(whole, message, changes, out)),
+                Some((_, block)) => out.within(whole, |out| again(block, whole, message, changes, out)),
                 None => out.within(whole, |out| {
                     let place = (self.item, ItemKindTag::Message);
                     read_block((number as u32, whole), message, place, changes, out);
@@ -212,85 +165,66 @@ impl StreamedAnswer {
     }
 
     fn complete(&mut self, status: Status, out: &mut EventSink<'_>) {
-        for block in self.blocks.iter_mut().filter(|block| block.is_open && block.kind != StreamedKind::Text)
-        {
-            block.is_open = false;
-            out.event(&Event::ItemCompleted(ItemTail::new(block.item, status)));
+        for (_, block) in &mut self.blocks {
+            block.complete(status, out);
         }
         out.event(&Event::ItemCompleted(ItemTail::new(self.item, status)));
     }
 }
 
-impl StreamedBlock {
-    fn grow(&mut self, text: Str<'_>, out: &mut EventSink<'_>) {
-        self.said.push_str(text.as_escaped());
-        match self.kind {
-            StreamedKind::Text => out.piece(self.item, self.index as u32, Part::Text(text)),
-            StreamedKind::Thought => out.piece(self.item, 0, Part::Text(text)),
-            StreamedKind::Call => out.piece(self.item, 0, Part::Args(Args::Text(text))),
-        }
-    }
+/// The kind of block of an update, and the word for what happens to the block.
+fn kind_of(word: &str) -> Option<(StreamedKind, &str)> {
+    let (kind, what) = word.split_once('_')?;
+    let kind = match kind {
+        "text" => StreamedKind::Text,
+        "thinking" => StreamedKind::Thought,
+        "toolcall" => StreamedKind::Call,
+        _ => return None,
+    };
+    Some((kind, what))
+}
 
-    /// Reads a repeated text: claims equal text, and emits text that continues the pieces.
-    fn text_again(&mut self, whole: Option<Val<'_>>, out: &mut EventSink<'_>) {
-        let Some((val, text)) = whole.and_then(|val| Some((val, val.str()?))) else { return };
-        if text.as_escaped() == self.said {
-            val.note(self.kind.field());
-            return;
-        }
-        let text = text.decode();
-        let said = Str::escaped(&self.said).decode().into_owned();
-        match text.strip_prefix(&*said) {
-            Some("") => drop(val.note(self.kind.field())),
-            Some(more) => {
-                val.note(self.kind.field());
-                self.grow(Str::plain(more), out);
-            }
-            // The whole text remains in the line.
-            None => out.note("a whole block differs from its pieces"),
-        }
+/// The type of a whole block.
+const fn type_of(kind: StreamedKind) -> &'static str {
+    match kind {
+        StreamedKind::Text => "text",
+        StreamedKind::Thought => "thinking",
+        StreamedKind::Call => "toolCall",
     }
+}
 
-    /// Reads a repeated call. The pieces are the model's own text; the agent writes the value again.
-    fn call_again(&mut self, call: Val<'_>, out: &mut EventSink<'_>) {
-        call.note_str("type", Field::Structure);
-        call.note_str("id", Field::Structure);
-        call.note_str("name", Field::Structure);
-        let Some(arguments) = call.get("arguments") else { return };
-        if self.said.is_empty() && self.is_open {
-            self.said.push_str(arguments.text());
-            out.delta(self.item, 0, Part::Args(Args::Json(arguments.take(Field::CallArgs))));
-        } else if self.said == arguments.text() || same_json(arguments, &Str::escaped(&self.said)) {
-            arguments.note(Field::CallArgs);
-        }
-        if self.is_open {
-            self.is_open = false;
-            out.complete(self.item);
-        }
+/// Reads a repeated call.
+fn call_again(block: &mut StreamedBlock, call: Val<'_>, out: &mut EventSink<'_>) {
+    for name in ["type", "id", "name"] {
+        call.note_str(name, Field::Structure);
     }
+    block.arguments_again(call.get("arguments"), out);
+}
 
-    /// Reads the whole block of the message.
-    fn again(&mut self, whole: Val<'_>, message: Val<'_>, changes: &mut Changes, out: &mut EventSink<'_>) {
-        let (_, member) = self.kind.whole();
-        match self.kind {
-            StreamedKind::Text => {
-                whole.note_str("type", Field::Structure);
-                self.text_again(whole.get(member), out);
+/// Reads the whole block of the message.
+fn again(
+    block: &mut StreamedBlock,
+    whole: Val<'_>,
+    message: Val<'_>,
+    changes: &mut Changes,
+    out: &mut EventSink<'_>,
+) {
+    match block.kind {
+        StreamedKind::Text => {
+            whole.note_str("type", Field::Structure);
+            block.text_again(whole.get("text"), out);
+        }
+        StreamedKind::Thought => {
+            whole.note_str("type", Field::Structure);
+            block.text_again(whole.get("thinking"), out);
+            if let Some(state) = opaque(whole, "thinkingSignature", OpaqueKind::Signature, message) {
+                out.delta(block.item, 1, Part::Opaque(state));
             }
-            StreamedKind::Thought => {
-                whole.note_str("type", Field::Structure);
-                self.text_again(whole.get(member), out);
-                if let Some(state) = opaque(whole, "thinkingSignature", OpaqueKind::Signature, message) {
-                    out.delta(self.item, 1, Part::Opaque(state));
-                }
-                if std::mem::take(&mut self.is_open) {
-                    out.complete(self.item);
-                }
-            }
-            StreamedKind::Call => {
-                remember_change(whole, changes);
-                self.call_again(whole, out);
-            }
+            block.complete(Status::Completed, out);
+        }
+        StreamedKind::Call => {
+            remember_change(whole, changes);
+            call_again(block, whole, out);
         }
     }
 }

@@ -4,11 +4,9 @@
 use super::answer::StreamedAnswer;
 use super::questions::Questions;
 use crate::dialects::agents::pi::read::{PiReader, stop};
-use crate::json::Raw;
 use crate::ledger::text_key;
-use crate::live::printed::{StreamTurn, failure, notice};
-use crate::log::date_of_millis;
-use crate::model::{Author, Event, Field, ItemKind, Notice, Part, Session, Stop, StopClass, Turn};
+use crate::live::printed::{MillisClock, StreamTurn, failure, notice};
+use crate::model::{Author, Field, ItemKind, Notice, Part, Session, Stop, StopClass, Turn};
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Val};
 
@@ -27,8 +25,7 @@ pub(super) struct PiStreamReader {
     /// One key of all messages of the run, in their order.
     run: u128,
     questions: Questions,
-    /// The date of the current line.
-    date: String,
+    clock: MillisClock,
 }
 
 impl Reader for PiStreamReader {
@@ -103,22 +100,12 @@ impl PiStreamReader {
         self.log.session.tell(AGENT, told, out);
     }
 
-    /// Emits the time of a message, which is a number of milliseconds.
-    fn clock(&mut self, message: Val<'_>, out: &mut EventSink<'_>) {
-        let Some(time) = message.get("timestamp") else { return };
-        self.date.clear();
-        if time.u64().is_some_and(|millis| date_of_millis(millis, &mut self.date)) {
-            time.note(Field::EventTime);
-            out.event(&Event::Clock(Raw::new(&self.date)));
-        }
-    }
-
     fn message_start(&mut self, line: Val<'_>, message: Val<'_>, out: &mut EventSink<'_>) {
         self.turn.begin(out);
         self.interrupt(out);
         if message.str_or_empty("role") == "assistant" {
             tag(line);
-            self.clock(message, out);
+            self.clock.tick(message.get("timestamp"), out);
             self.answer = Some(StreamedAnswer::start(message, out));
         } else {
             self.whole(line, message, out);
@@ -162,7 +149,7 @@ impl PiStreamReader {
             notice(line, out);
         } else {
             tag(line);
-            self.clock(message, out);
+            self.clock.tick(message.get("timestamp"), out);
             self.log.message(message, message, role, out);
         }
     }

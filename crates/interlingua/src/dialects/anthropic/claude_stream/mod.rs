@@ -8,6 +8,7 @@ pub(super) mod read;
 mod support;
 mod write;
 
+use crate::dialects::agents::cursor_stream;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::live::input::InputWriter;
@@ -57,8 +58,10 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         "control_request" if line.has_kind("request", Kind::Object) && line.has_str("request_id") => 6,
         "control_response" if line.has_kind("response", Kind::Object) => 6,
         _ if !session => return None,
-        // The first line of Qwen Code, whose later lines resemble Claude Code's.
-        "system" if line.has_str("qwen_code_version") => RULED_OUT,
+        // The first lines of Qwen Code and of Cursor, whose later lines resemble Claude Code's.
+        "system" if line.has_str("qwen_code_version") || cursor_stream::is_head(head) => RULED_OUT,
+        // Claude Code has calls within messages.
+        "tool_call" if line.has_str("subtype") => RULED_OUT,
         "system" if line.has_str("claude_code_version") || line.has_str("apiKeySource") => 10,
         "system" if line.has_str("subtype") && line.str_or_empty("subtype") != "init" => 4,
         "stream_event" if line.get("event").is_some_and(|event| event.has_str("type")) => {
