@@ -5,7 +5,7 @@ use crate::blocks::start_reasoning;
 use crate::dialects::agents::copilot_cli::line::CopilotLine;
 use crate::dialects::agents::copilot_cli::read::{CopilotLogReader, states, value_key};
 use crate::json::Str;
-use crate::live::printed::{StreamTurn, stop};
+use crate::live::printed::{StreamTurn, clock, stop};
 use crate::live::streamed::{StreamedBlock, StreamedKind};
 use crate::model::{
     Author, CallKind, Event, Field, ItemId, ItemKind, ItemTail, Session, Status, StopClass, ToolCall, Turn,
@@ -110,7 +110,7 @@ impl CopilotStreamReader {
         if !self.turn.is_open() {
             return;
         }
-        line.clock(out);
+        clock(line.time, out);
         let class = if std::mem::take(&mut self.has_failed) { StopClass::Error } else { StopClass::End };
         self.turn.end(Turn { stop: stop(class, None), ..Turn::default() }, out);
     }
@@ -197,8 +197,9 @@ impl CopilotStreamReader {
                 Some(block) => {
                     let arguments = request.get("arguments");
                     let _ = self.log.calls.insert(id, arguments.map_or(0, value_key));
-                    for name in ["toolCallId", "name", "type"] {
-                        request.note_str(name, Field::Structure);
+                    request.note_str("toolCallId", Field::Structure);
+                    for name in ["name", "type"] {
+                        request.note_str(name, Field::Padding);
                     }
                     out.within(request, |out| block.arguments_again(arguments, out));
                 }

@@ -108,7 +108,8 @@ impl CursorStreamReader {
     fn said(&mut self, line: Val<'_>, message: Val<'_>, author: Author, out: &mut EventSink<'_>) {
         self.turn.begin(out);
         line.note_str("type", Field::ItemAuthor);
-        message.note_str("role", Field::ItemAuthor);
+        // The type of the line gives the author.
+        message.note_str("role", Field::Padding);
         let content = message.get("content");
         let mut head = out.head(ItemKind::Message, author);
         head.shape = blocks::shape(content);
@@ -136,9 +137,10 @@ impl CursorStreamReader {
         };
         self.turn.begin(out);
         line.note_str("type", Field::ItemAuthor);
-        message.note_str("role", Field::ItemAuthor);
+        // The type of the line gives the author.
+        message.note_str("role", Field::Padding);
         for block in content.into_iter().flat_map(|content| content.elements()) {
-            block.note_str("type", Field::Structure);
+            block.note_str("type", Field::Padding);
         }
         let mut block = self.message.take().unwrap_or_else(|| {
             let head = out.head(ItemKind::Message, Author::Assistant);
@@ -164,14 +166,20 @@ impl CursorStreamReader {
         let key = tool.arguments.map_or(0, |arguments| text_key(arguments.text()));
         let known = self.calls.remove(id);
         if known.is_none() {
+            tool.claim_name(Field::CallName);
             start_call(line, &tool, out);
-        } else if let Some(arguments) = tool.arguments.filter(|_| known == Some(key)) {
+        } else if let Some(arguments) =
+            tool.arguments.filter(|_| known == Some(key) && !tool.changes_a_file())
+        {
             arguments.note(Field::Padding);
         }
         if line.str_or_empty("subtype") == "started" {
             // A call displaced from the bounded memory is emitted again with its result.
             let _ = self.calls.insert(id, key);
         } else {
+            if known.is_some() {
+                tool.claim_name(Field::ResultName);
+            }
             result(line, &tool, out);
         }
     }

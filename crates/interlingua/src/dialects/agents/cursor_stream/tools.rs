@@ -9,7 +9,7 @@ use crate::tape::{Kind, Val};
 pub(super) struct ToolLine<'t> {
     /// The member that holds the call, such as `readToolCall`.
     member: Str<'t>,
-    function: Option<Str<'t>>,
+    function: Option<Val<'t>>,
     pub(super) arguments: Option<Val<'t>>,
     result: Option<Val<'t>>,
 }
@@ -20,7 +20,7 @@ impl<'t> ToolLine<'t> {
         let (member, call) = holder.members().find(|(_, val)| val.kind() == Kind::Object)?;
         // A tool without a member of its own has its name inside.
         let is_function = member.is("function");
-        let function = if is_function { call.note_str("name", Field::CallName) } else { None };
+        let function = call.get("name").filter(|name| is_function && name.str().is_some());
         let arguments = call.get(if is_function { "arguments" } else { "args" });
         Some(Self { member, function, arguments, result: call.get("result") })
     }
@@ -29,7 +29,16 @@ impl<'t> ToolLine<'t> {
     pub(super) fn name(&self) -> Str<'_> {
         let member = self.member.as_escaped();
         let own = member.strip_suffix("ToolCall").unwrap_or(member);
-        self.function.as_ref().map_or(Str::escaped(own), Str::reborrow)
+        self.function.and_then(|name| name.str()).unwrap_or(Str::escaped(own))
+    }
+
+    /// Claims the name of a tool without a member of its own.
+    pub(super) fn claim_name(&self, field: Field) {
+        self.function.map(|name| name.note(field));
+    }
+
+    pub(super) fn changes_a_file(&self) -> bool {
+        self.action().is_some()
     }
 
     /// The action of a tool that changes a file.
@@ -94,7 +103,8 @@ impl<'t> Outcome<'t> {
     /// The file that the call changed. A result without text holds the path, or else the arguments.
     pub(super) fn file(&self, tool: &ToolLine<'t>) -> Option<FileRef<'t>> {
         let action = tool.action().filter(|_| !self.is_error)?;
-        let path_of = |holder: Option<Val<'t>>| holder.and_then(|holder| holder.get("path")?.str());
+        let path_of =
+            |holder: Option<Val<'t>>| holder.and_then(|holder| holder.note_str("path", Field::FilePath));
         let path = path_of(tool.arguments).or_else(|| path_of(self.value))?;
         Some(FileRef { path, action: Str::escaped(action), diff: None })
     }

@@ -196,7 +196,7 @@ const fn type_of(kind: StreamedKind) -> &'static str {
 /// Reads a repeated call.
 fn call_again(block: &mut StreamedBlock, call: Val<'_>, out: &mut EventSink<'_>) {
     for name in ["type", "id", "name"] {
-        call.note_str(name, Field::Structure);
+        call.note_str(name, Field::Padding);
     }
     block.arguments_again(call.get("arguments"), out);
 }

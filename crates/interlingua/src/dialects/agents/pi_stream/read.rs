@@ -170,8 +170,8 @@ impl PiStreamReader {
     /// Reads the start of a tool, which repeats the call.
     fn tool_start(&mut self, line: Val<'_>) {
         tag(line);
-        line.note_str("toolCallId", Field::Structure);
-        line.note_str("toolName", Field::Structure);
+        line.note_str("toolCallId", Field::Padding);
+        line.note_str("toolName", Field::Padding);
         line.note_raw("args", Field::Padding);
     }
 

@@ -99,8 +99,9 @@ impl Streams {
         let Some(message) = event.get("message") else { return false };
         self.close(under, Status::Interrupted, out);
         repeat_parent(line, under.as_escaped());
-        let (id, model) =
-            (message.note_str("id", Field::TurnId), message.note_str("model", Field::TurnModel));
+        // An id that no other line repeats tells nothing.
+        let id_field = if self.shares_ids { Field::TurnId } else { Field::Padding };
+        let (id, model) = (message.note_str("id", id_field), message.note_str("model", Field::TurnModel));
         note_tag(message, "role", &["assistant"]);
         note_tag(message, "type", &["message"]);
         let response = PartialResponse {

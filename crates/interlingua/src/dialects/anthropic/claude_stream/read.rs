@@ -186,7 +186,8 @@ impl LiveReader {
         };
         for (number, block) in content.into_iter().flat_map(|content| content.elements()).enumerate() {
             if let Some((under, known)) = self.streams.said_before(id.as_ref(), &under, block) {
-                message.note_str("id", Field::Structure);
+                message
+                    .note_str("id", if self.program.shares_ids { Field::Structure } else { Field::Padding });
                 repeat_parent(line, under);
                 let aborted = known.open && line.take_bool("aborted", Field::ItemStatus) == Some(true);
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
