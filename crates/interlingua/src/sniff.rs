@@ -7,7 +7,6 @@
 
 mod unread;
 
-use unread::DocumentPlace;
 pub use unread::UnreadForm;
 
 use crate::dialects::{DIALECTS, Dialect, Role};
@@ -25,6 +24,8 @@ pub struct Head<'h> {
     pub doc: Val<'h>,
     /// The kind of frame the document comes from.
     pub kind: FrameKind<'h>,
+    /// Whether the document is the first of the input.
+    pub is_first: bool,
 }
 
 /// A candidate for the input.
@@ -286,7 +287,7 @@ fn of_documents(head: &[u8]) -> Option<Poll> {
 
 /// The dialect of a document that certainly does not belong to `own`: for readers with an unknown line.
 pub fn foreign(own: &str, doc: Val<'_>, kind: FrameKind<'_>) -> Option<&'static Dialect> {
-    let head = Head { doc, kind };
+    let head = Head { doc, kind, is_first: false };
     let sure = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score >= SURE);
     let is_own = |dialect: &Dialect| (dialect.sniff)(&head).is_some_and(|(_, score)| score > RULED_OUT);
     let own_line = DIALECTS.iter().any(|dialect| dialect.name == own && is_own(dialect));
@@ -318,11 +319,10 @@ impl Poll {
         let Ok(text) = std::str::from_utf8(bytes) else { return false };
         let mut buf = TapeBuf::default();
         let Ok(tape) = buf.parse(text, &Limits::default()) else { return false };
-        let head = Head { doc: tape.root(), kind };
-        let place = if self.seen == 0 { DocumentPlace::First } else { DocumentPlace::Later };
+        let head = Head { doc: tape.root(), kind, is_first: self.seen == 0 };
         self.was_late |= self.guesses.is_empty() && self.seen >= DOCUMENTS;
         self.seen += 1;
-        if let Some(form) = UnreadForm::of(head.doc, place) {
+        if let Some(form) = UnreadForm::of(head.doc) {
             match self.unread.iter_mut().find(|(known, _)| known.about == form.about) {
                 Some((_, documents)) => *documents += 1,
                 None if self.seen <= BEGINNING => self.unread.push((form, DOCUMENTS)),

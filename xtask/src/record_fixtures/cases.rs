@@ -684,7 +684,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         keep: &[
             (FixtureSource::Log, "agents/copilot_cli/tools"),
-            (FixtureSource::Stdout(1), "agents/copilot_cli/printed"),
+            (FixtureSource::Stdout(1), "agents/copilot_stream/printed"),
         ],
     },
     Case {
@@ -744,7 +744,7 @@ pub(super) const CASES: &[Case] = &[
         runs: &[Run { args: &["--session-id", SESSION, "-p", "touch a file"], say: &[] }],
         keep: &[
             (FixtureSource::Log, "agents/copilot_cli/denied"),
-            (FixtureSource::Stdout(0), "agents/copilot_cli/denied-printed"),
+            (FixtureSource::Stdout(0), "agents/copilot_stream/denied"),
         ],
     },
 ];

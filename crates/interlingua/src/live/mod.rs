@@ -1,4 +1,6 @@
-//! Shared parts of the dialects of running agents: the input of an agent, and JSON-RPC.
+//! Shared parts of the dialects of running agents: the input of an agent, JSON-RPC, and printed streams.
 
 pub(crate) mod input;
 pub(crate) mod json_rpc;
+pub(crate) mod printed;
+pub(crate) mod streamed;

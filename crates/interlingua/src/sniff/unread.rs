@@ -11,56 +11,27 @@ pub struct UnreadForm {
     pub about: &'static str,
     /// Dialects with similar lines: a single document of this form rules these dialects out.
     pub looks_like: &'static [&'static str],
-    is: fn(Val<'_>, DocumentPlace) -> bool,
+    is: fn(Val<'_>) -> bool,
 }
 
 impl UnreadForm {
     /// The form of a document, if known.
-    pub(super) fn of(doc: Val<'_>, place: DocumentPlace) -> Option<&'static Self> {
-        FORMS.iter().find(|form| (form.is)(doc, place))
+    pub(super) fn of(doc: Val<'_>) -> Option<&'static Self> {
+        FORMS.iter().find(|form| (form.is)(doc))
     }
-}
-
-/// The position of a document in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DocumentPlace {
-    First,
-    Later,
 }
 
 static FORMS: &[UnreadForm] = &[
     UnreadForm {
-        about: "what Qwen Code prints with `-o stream-json`",
-        looks_like: &["claude-stream"],
-        is: |line, _| line.has_str("session_id") && line.has_str("qwen_code_version"),
-    },
-    UnreadForm {
         about: "what Amp prints with `--stream-json`",
         looks_like: &["claude-stream"],
         // Amp calls its sessions threads.
-        is: |line, _| line.has_str("type") && line.str_or_empty("session_id").starts_with("T-"),
-    },
-    UnreadForm {
-        about: "what Cursor prints with `--output-format stream-json`",
-        looks_like: &["claude-stream"],
-        // Claude lists its tools at the start, and has calls within messages.
-        is: |line, _| {
-            let begins = line.str_or_empty("subtype") == "init" && line.has_str("apiKeySource");
-            let calls = line.str_or_empty("type") == "tool_call" && line.has_str("subtype");
-            line.has_str("session_id") && (calls || begins && line.get("tools").is_none())
-        },
-    },
-    UnreadForm {
-        about: "what Gemini CLI prints with `-o stream-json`",
-        looks_like: &["gemini-cli"],
-        is: |line, _| {
-            line.str_or_empty("type") == "init" && line.has_str("session_id") && line.has_str("timestamp")
-        },
+        is: |line| line.has_str("type") && line.str_or_empty("session_id").starts_with("T-"),
     },
     UnreadForm {
         about: "Gemini CLI's list of prompts (`logs.json`), which has no answers",
         looks_like: &["gemini-cli"],
-        is: |doc, _| {
+        is: |doc| {
             let first = doc.elements().next();
             first.is_some_and(|entry| {
                 let number = entry.get("messageId").is_some_and(|id| id.kind() == Kind::Number);
@@ -71,7 +42,7 @@ static FORMS: &[UnreadForm] = &[
     UnreadForm {
         about: "a session of the first Codex, which was written in TypeScript",
         looks_like: &["codex", "record"],
-        is: |doc, _| {
+        is: |doc| {
             let items = doc.get("items").is_some_and(|items| items.kind() == Kind::Array);
             items
                 && doc
@@ -80,28 +51,8 @@ static FORMS: &[UnreadForm] = &[
         },
     },
     UnreadForm {
-        about: "what Pi prints with `--mode json`",
-        looks_like: &["pi"],
-        is: |line, _| line.str_or_empty("type") == "agent_start",
-    },
-    UnreadForm {
-        about: "what Kimi Code prints with `--output-format stream-json`",
-        looks_like: &["kimi-cli"],
-        is: |line, _| line.str_or_empty("role") == "meta" && line.has_str("type"),
-    },
-    UnreadForm {
-        about: "messages as Kimi CLI prints them, without those of the user",
-        looks_like: &["kimi-cli"],
-        // The input of the model, which is supported, begins with the user.
-        is: |line, place| {
-            let names = ["role", "content", "tool_calls"];
-            let is_bare = line.members().all(|(name, _)| names.contains(&name.as_escaped()));
-            place == DocumentPlace::First && is_bare && line.str_or_empty("role") == "assistant"
-        },
-    },
-    UnreadForm {
         about: "JSON-RPC, as agents speak it with editors",
         looks_like: &[],
-        is: |line, _| line.str_or_empty("jsonrpc") == "2.0",
+        is: |line| line.str_or_empty("jsonrpc") == "2.0",
     },
 ];

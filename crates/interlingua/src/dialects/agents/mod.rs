@@ -2,9 +2,13 @@
 
 pub mod amp;
 pub mod copilot_cli;
+pub mod copilot_stream;
 pub mod cursor;
+pub mod cursor_stream;
 pub mod kimi_cli;
 pub mod kimi_code;
 mod kimi_parts;
+pub mod kimi_stream;
 pub mod opencode;
 pub mod pi;
+pub mod pi_stream;

@@ -4,5 +4,6 @@ mod citations;
 pub mod claude_code;
 pub mod claude_stream;
 pub mod messages;
+pub mod qwen_stream;
 mod stream;
 mod usage;

@@ -2,6 +2,7 @@
 
 pub mod gemini;
 pub mod gemini_cli;
+pub mod gemini_stream;
 mod logged;
 mod parts;
 pub mod qwen_code;

@@ -1,19 +1,19 @@
 //! Session logs of the GitHub Copilot CLI: one event a line, each with an envelope (`id`, `timestamp`, `parentId`)
 //! around its `data`. The reader also accepts the output of `--output-format json`, which has the same envelope.
 
-mod line;
-mod read;
+pub(super) mod line;
+pub(super) mod read;
 mod results;
 mod session_events;
 mod support;
-mod usage;
+pub(super) mod usage;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::log::LogWriter;
 use crate::model::{Field, issuers};
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::Kind;
 
 /// Session logs of the Copilot CLI.
@@ -87,6 +87,10 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         && has("timestamp", Kind::String)
         && has("id", Kind::String)
         && line.get("parentId").is_some();
+    // Only the printed output has such lines; the log never holds them.
+    if is_event && line.get("ephemeral").is_some_and(|mark| mark.bool() == Some(true)) {
+        return Some((Role::Log, RULED_OUT));
+    }
     // The last printed line has no `data`.
     let is_result = kind == "result" && has("exitCode", Kind::Number) && has("sessionId", Kind::String);
     let named = is_event && (kind.contains('.') || kind == "abort");

@@ -16,19 +16,21 @@ use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
-pub(super) struct CopilotLogReader {
-    pub(super) session: SessionTracker,
-    pub(super) accounts: Accounts,
+pub(in crate::dialects::agents) struct CopilotLogReader {
+    pub(in crate::dialects::agents) session: SessionTracker,
+    pub(in crate::dialects::agents) accounts: Accounts,
     /// The current response, which a further line may extend.
     answer: Option<OpenAnswer>,
     /// Lines joined to the item of an earlier line: the key of the line's id, and the item's id.
     joined: VecDeque<(u128, Str<'static>)>,
     /// Calls whose tool has not started: the key of the arguments.
-    pub(super) calls: Remembered<u128>,
+    pub(in crate::dialects::agents) calls: Remembered<u128>,
     /// The actions of the open permission requests.
     pub(super) requests: Remembered<Str<'static>>,
     /// The key of the last reasoning text.
-    thoughts: u128,
+    pub(in crate::dialects::agents) thoughts: u128,
+    /// Whether the lines are printed: the parent of a line may be a line that is no item.
+    pub(in crate::dialects::agents) is_printed: bool,
     /// Buffer for a notice's data.
     told: JsonBuffer,
 }
@@ -116,7 +118,7 @@ impl CopilotLogReader {
     }
 
     /// Completes the current response: no further piece follows.
-    fn close(&mut self, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn close(&mut self, out: &mut EventSink<'_>) {
         if let Some(OpenAnswer { item, turn, model, .. }) = self.answer.take() {
             out.complete(item);
             if turn != Turn::default() {
@@ -126,8 +128,17 @@ impl CopilotLogReader {
     }
 
     /// Fills the item's head from the line. The parent line may have been joined to an earlier item.
-    pub(super) fn begin<'t>(&self, mut head: ItemHead<'t>, line: &CopilotLine<'t>) -> ItemHead<'t> {
+    pub(in crate::dialects::agents) fn begin<'t>(
+        &self,
+        mut head: ItemHead<'t>,
+        line: &CopilotLine<'t>,
+    ) -> ItemHead<'t> {
         line.begin(&mut head);
+        if self.is_printed {
+            head.parent = None;
+            line.parent.note_text(Field::Padding);
+            return head;
+        }
         let parent = line.parent.map(value_key);
         let joined = self.joined.iter().find(|(id, _)| parent == Some(*id));
         if let (Some((_, item)), Some(parent)) = (joined, line.parent) {
@@ -271,33 +282,36 @@ impl CopilotLogReader {
         open
     }
 
-    fn thinking(&mut self, data: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn thinking(
+        &mut self,
+        data: Val<'_>,
+        within: ItemId,
+        out: &mut EventSink<'_>,
+    ) {
         const WANTED: WantedNames<3> =
             WantedNames::new(["reasoningText", "reasoningOpaque", "encryptedContent"]);
         let members = data.find(&WANTED).map(|member| member.filter(|member| member.kind() == Kind::String));
         if members.iter().all(Option::is_none) {
             return;
         }
-        let [text, opaque, encrypted] = members;
         let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
         head.within = Some(within);
         let item = out.start(head);
+        let [text, ..] = members;
         self.thoughts = text.map_or(0, value_key);
         if let Some(text) = text.take_text(Field::ReasoningText) {
             out.delta(item, 0, Part::Text(text));
         }
-        // Copilot sends both values back to their issuer, within the session.
-        let states = [(opaque, OpaqueKind::Signature), (encrypted, OpaqueKind::Encrypted)];
-        for (number, (member, kind)) in states.into_iter().enumerate() {
-            if let Some(value) = member.take_text(kind.field()) {
-                let issuer = Str::escaped(issuers::COPILOT);
-                out.delta(item, number as u32 + 1, Part::Opaque(Opaque { kind, issuer, value }));
-            }
-        }
+        states(data, item, out);
         out.complete(item);
     }
 
-    fn call(&mut self, request: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn call(
+        &mut self,
+        request: Val<'_>,
+        within: ItemId,
+        out: &mut EventSink<'_>,
+    ) {
         const WANTED: WantedNames<4> = WantedNames::new(["toolCallId", "name", "arguments", "type"]);
         let [id, name, arguments, kind] = request.find(&WANTED);
         let Some(name) = name.take_text(Field::CallName) else { return };
@@ -447,7 +461,7 @@ pub(super) fn read_source(holder: Val<'_>, field: Field) -> Option<MediaSource<'
 }
 
 /// The key of a value's text.
-pub(super) fn value_key(val: Val<'_>) -> u128 {
+pub(in crate::dialects::agents) fn value_key(val: Val<'_>) -> u128 {
     text_key(val.text())
 }
 
@@ -480,3 +494,14 @@ const QUIET: &[&str] = &[
     "tool.execution_partial_result",
     "tool.shell_output",
 ];
+
+/// Emits the opaque state of reasoning. Copilot sends both values back to their issuer, within the session.
+pub(in crate::dialects::agents) fn states(data: Val<'_>, item: ItemId, out: &mut EventSink<'_>) {
+    let states = [("reasoningOpaque", OpaqueKind::Signature), ("encryptedContent", OpaqueKind::Encrypted)];
+    for (number, (name, kind)) in (1..).zip(states) {
+        if let Some(value) = data.take_str(name, kind.field()) {
+            let issuer = Str::escaped(issuers::COPILOT);
+            out.delta(item, number, Part::Opaque(Opaque { kind, issuer, value }));
+        }
+    }
+}

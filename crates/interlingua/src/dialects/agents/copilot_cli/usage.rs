@@ -12,7 +12,7 @@ use crate::tape::{Member as _, Val, WantedNames};
 
 /// Usage emitted so far, and usage that waits for its response.
 #[derive(Default)]
-pub(super) struct Accounts {
+pub(in crate::dialects::agents) struct Accounts {
     /// Usage records that arrive before the response they belong to.
     waiting: VecDeque<WaitingUsage>,
     /// Usage emitted for each model.
@@ -71,7 +71,7 @@ impl Accounts {
     }
 
     /// The metadata of the response that a message belongs to; adds the pending usage record.
-    pub(super) fn of_answer<'t>(&mut self, data: Val<'t>) -> Turn<'t> {
+    pub(in crate::dialects::agents) fn of_answer<'t>(&mut self, data: Val<'t>) -> Turn<'t> {
         const WANTED: WantedNames<4> =
             WantedNames::new(["apiCallId", "messageId", "outputTokens", "requestId"]);
         let [id, message, output, request_id] = data.find(&WANTED);
@@ -113,7 +113,12 @@ impl Accounts {
     }
 
     /// Emits the usage of a response. `model` is the fallback for a response without a model.
-    pub(super) fn tell(&mut self, turn: &Turn<'_>, model: &str, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn tell(
+        &mut self,
+        turn: &Turn<'_>,
+        model: &str,
+        out: &mut EventSink<'_>,
+    ) {
         let model = turn.model.as_ref().map_or(model, Str::as_escaped);
         if let Some(usage) = &turn.usage {
             let told = self.told.entry(model.to_owned()).or_default();

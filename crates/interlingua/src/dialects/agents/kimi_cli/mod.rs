@@ -3,7 +3,7 @@
 
 mod calls;
 mod files;
-mod read;
+pub(super) mod read;
 mod support;
 mod wire;
 mod write;
@@ -77,6 +77,9 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         _ if is_versioned && !is_head => RULED_OUT,
         _ if is_wire || is_head => 10,
         "_system_prompt" | "_checkpoint" | "_usage" => 10,
+        // The head of the stream of Kimi Code. The stream of Kimi CLI does not begin with the user.
+        "meta" if line.has_str("type") => RULED_OUT,
+        "assistant" if head.is_first => RULED_OUT,
         "user" | "assistant" | "tool" | "system" => context_score(line)?,
         _ => return None,
     };
@@ -84,7 +87,7 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
 }
 
 /// Scores a message of `context.jsonl`. Only the form of its reasoning is unique to Kimi CLI.
-fn context_score(line: Val<'_>) -> Option<u32> {
+pub(in crate::dialects::agents) fn context_score(line: Val<'_>) -> Option<u32> {
     const NAMES: [&str; 6] = ["role", "content", "tool_calls", "tool_call_id", "name", "partial"];
     if line.members().any(|(name, _)| !NAMES.contains(&name.as_escaped())) {
         return None;

@@ -16,8 +16,10 @@ use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
-pub(super) struct KimiReader {
-    pub(super) session: SessionTracker,
+pub(in crate::dialects::agents) struct KimiReader {
+    /// Whether the lines are printed: then only the text of a result tells a failed command.
+    pub(in crate::dialects::agents) is_printed: bool,
+    pub(in crate::dialects::agents) session: SessionTracker,
     pub(super) arguments: SpelledArguments,
     /// Calls with incomplete arguments, at most one for each agent.
     pub(super) pending: Vec<UnansweredCall>,
@@ -82,7 +84,13 @@ impl KimiReader {
     }
 
     /// A line of `context.jsonl`.
-    fn message<'t>(&mut self, line: Val<'t>, role: Option<Val<'t>>, word: &str, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn message<'t>(
+        &mut self,
+        line: Val<'t>,
+        role: Option<Val<'t>>,
+        word: &str,
+        out: &mut EventSink<'_>,
+    ) {
         const WANTED: WantedNames<3> = WantedNames::new(["content", "tool_calls", "tool_call_id"]);
         let [content, calls, call_id] = line.find(&WANTED);
         let said = content.filter(is_content);
@@ -94,7 +102,7 @@ impl KimiReader {
             "tool" if said.is_some() => {
                 role.note_text(Field::Structure);
                 let call_id = call_id.take_text(Field::ResultCallId);
-                return result(said, call_id, out);
+                return result(said, call_id, self.is_printed, out);
             }
             _ => return notice(role.filter(|role| !role.is("system")), line, out),
         };
@@ -142,10 +150,11 @@ fn read_content(content: Option<Val<'_>>, item: ItemId, author: Author, out: &mu
 }
 
 /// Reads a tool result in the model's form: a text marks a failure.
-fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, out: &mut EventSink<'_>) {
+fn result(content: Option<Val<'_>>, call_id: Option<Str<'_>>, is_printed: bool, out: &mut EventSink<'_>) {
     let text = first_text(content);
-    let is_error = text.starts_with(FAILED).then_some(true);
     let exit_code = exit_code(text);
+    let is_failed_command = is_printed && exit_code.is_some_and(|code| code != 0);
+    let is_error = (text.starts_with(FAILED) || is_failed_command).then_some(true);
     let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: None }), Author::Tool);
     head.shape = shape_by(content, |part| is_part(*part) && !is_made_up(*part));
     let item = out.start(head);

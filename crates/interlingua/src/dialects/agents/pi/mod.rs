@@ -1,6 +1,6 @@
 //! Pi's session logs: one JSON document a line, a tree by `parentId`.
 
-mod read;
+pub(super) mod read;
 mod support;
 mod write;
 
@@ -77,8 +77,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         // Other tree-shaped logs have lines of the same types.
         "compaction" | "custom" | "label" if is_linked => 4,
         "message" => message_score(line.get("message")?, is_linked)?,
-        // The first line of Droid's logs, whose later lines resemble Pi's.
-        "session_start" => RULED_OUT,
+        // The first line of Droid's logs, whose later lines resemble Pi's; and the lines after the head of Pi's stream.
+        "session_start" | "agent_start" | "turn_start" => RULED_OUT,
         _ => return None,
     };
     Some((Role::Log, score))

@@ -13,16 +13,16 @@ use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Val};
 
 #[derive(Default)]
-pub(super) struct PiReader {
-    session: SessionTracker,
+pub(in crate::dialects::agents) struct PiReader {
+    pub(in crate::dialects::agents) session: SessionTracker,
     /// The last line of the tree.
     leaf: Option<Str<'static>>,
-    changes: Changes,
+    pub(in crate::dialects::agents) changes: Changes,
     counted: CountedLine,
 }
 
 /// The files that calls are about to change, by call id.
-type Changes = Remembered<Str<'static>>;
+pub(in crate::dialects::agents) type Changes = Remembered<Str<'static>>;
 
 impl Reader for PiReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
@@ -35,6 +35,32 @@ impl Reader for PiReader {
         let message = line.get("message").filter(|_| kind == "message");
         let holder = message.unwrap_or(line);
         let role = message.map_or(kind, |message| message.str_or_empty("role"));
+        self.message(line, holder, role, out);
+        if kind != "session"
+            && let Some(id) = line.get("id").and_then(|id| id.str())
+        {
+            self.leaf = Some(id.into_owned());
+        }
+    }
+
+    fn finish(&mut self, out: &mut EventSink<'_>) {
+        // A file is a tree, and its active branch ends with the last line.
+        if let Some(leaf) = self.leaf.take() {
+            let session = Session { leaf: Some(leaf), ..Session::default() };
+            self.session.tell(super::DIALECT.name, session, out);
+        }
+    }
+}
+
+impl PiReader {
+    /// Reads a line by its role; `holder` is the message of the line, or the line itself.
+    pub(in crate::dialects::agents) fn message(
+        &mut self,
+        line: Val<'_>,
+        holder: Val<'_>,
+        role: &str,
+        out: &mut EventSink<'_>,
+    ) {
         let content = holder.get("content").filter(is_content);
         match role {
             "user" | "assistant" | "custom" | "custom_message" | "hookMessage" if content.is_none() => {
@@ -53,7 +79,7 @@ impl Reader for PiReader {
             "custom_message" | "hookMessage" => {
                 self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
-            "custom" if message.is_some() => {
+            "custom" if holder.str_or_empty("role") == "custom" => {
                 self.said(line, holder, Author::User, Some(Origin::Harness), out);
             }
             "toolResult" => self.result(line, holder, out),
@@ -70,25 +96,15 @@ impl Reader for PiReader {
             }
             _ => notice(line, holder, out),
         }
-        if kind != "session"
-            && let Some(id) = line.get("id").and_then(|id| id.str())
-        {
-            self.leaf = Some(id.into_owned());
-        }
     }
 
-    fn finish(&mut self, out: &mut EventSink<'_>) {
-        // A file is a tree, and its active branch ends with the last line.
-        if let Some(leaf) = self.leaf.take() {
-            let session = Session { leaf: Some(leaf), ..Session::default() };
-            self.session.tell(super::DIALECT.name, session, out);
-        }
-    }
-}
-
-impl PiReader {
     /// Reads the session values of a line.
-    fn session(&mut self, line: Val<'_>, kind: &str, out: &mut EventSink<'_>) {
+    pub(in crate::dialects::agents) fn session(
+        &mut self,
+        line: Val<'_>,
+        kind: &str,
+        out: &mut EventSink<'_>,
+    ) {
         let mut session = Session::default();
         match kind {
             "session" => {
@@ -131,44 +147,34 @@ impl PiReader {
         let item = begin(head, line, out);
         read_content(content, holder, (item, ItemKindTag::Message), &mut self.changes, out);
         out.complete(item);
-        let usage = holder.get("usage").filter(|usage| usage.kind() == Kind::Object);
-        if let Some(usage) = usage.filter(|usage| is_told(*usage, holder) && self.counted.is_new(line)) {
-            let stop = holder.note_str("stopReason", Field::StopReason);
-            out.event(&Event::Usage(Turn {
-                id: holder.note_str("responseId", Field::TurnId),
-                model,
-                stop: stop.map(|raw| Stop {
-                    class: STOPS.value(&raw).unwrap_or(StopClass::Other),
-                    raw: Some(raw),
-                    sequence: None,
-                    detail: None,
-                }),
-                usage: Some(Usage {
-                    input: usage.note_u64("input", Field::UsageInput),
-                    cache_read: usage.note_u64("cacheRead", Field::UsageCacheRead),
-                    cache_write: usage.note_u64("cacheWrite", Field::UsageCacheWrite),
-                    output: usage.note_u64("output", Field::UsageOutput),
-                    reasoning: usage.note_u64("reasoning", Field::UsageReasoning),
-                    ..Usage::default()
-                }),
-                cost: usage.get("cost").and_then(|cost| cost.note_raw("total", Field::Cost)),
-                ..Turn::default()
-            }));
+        if usage_of(holder).is_some() && self.counted.is_new(line) {
+            count(holder, model, out);
         }
     }
 
     fn result(&mut self, line: Val<'_>, holder: Val<'_>, out: &mut EventSink<'_>) {
         line.note_str("type", Field::Structure);
         holder.note_str("role", Field::Structure);
+        self.answered(line, holder, holder, out);
+    }
+
+    /// Reads a result: `call` names the call and its outcome, `holder` has the content.
+    pub(in crate::dialects::agents) fn answered(
+        &mut self,
+        line: Val<'_>,
+        call: Val<'_>,
+        holder: Val<'_>,
+        out: &mut EventSink<'_>,
+    ) {
         let content = holder.get("content");
-        let call_id = holder.take_str("toolCallId", Field::ResultCallId);
+        let call_id = call.take_str("toolCallId", Field::ResultCallId);
         let changed = call_id.as_ref().and_then(|id| self.changes.remove(id.as_escaped()));
-        let name = holder.take_str("toolName", Field::ResultName);
+        let name = call.take_str("toolName", Field::ResultName);
         let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
         head.shape = shape(content);
         let item = begin(head, line, out);
         read_content(content, holder, (item, ItemKindTag::Result), &mut self.changes, out);
-        let is_error = holder.take_bool("isError", Field::ResultIsError);
+        let is_error = call.take_bool("isError", Field::ResultIsError);
         if let Some(path) = changed.filter(|_| is_error != Some(true)) {
             // Newer versions have a patch beside the displayed diff.
             let details = holder.get("details");
@@ -182,6 +188,39 @@ impl PiReader {
         let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
         out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
     }
+}
+
+/// The real usage of a message.
+fn usage_of(message: Val<'_>) -> Option<Val<'_>> {
+    let usage = message.get("usage").filter(|usage| usage.kind() == Kind::Object);
+    usage.filter(|usage| is_told(*usage, message))
+}
+
+/// Emits the usage of a message.
+pub(in crate::dialects::agents) fn count(holder: Val<'_>, model: Option<Str<'_>>, out: &mut EventSink<'_>) {
+    let Some(usage) = usage_of(holder) else { return };
+    out.event(&Event::Usage(Turn {
+        id: holder.note_str("responseId", Field::TurnId),
+        model,
+        stop: stop(holder),
+        usage: Some(Usage {
+            input: usage.note_u64("input", Field::UsageInput),
+            cache_read: usage.note_u64("cacheRead", Field::UsageCacheRead),
+            cache_write: usage.note_u64("cacheWrite", Field::UsageCacheWrite),
+            output: usage.note_u64("output", Field::UsageOutput),
+            reasoning: usage.note_u64("reasoning", Field::UsageReasoning),
+            ..Usage::default()
+        }),
+        cost: usage.get("cost").and_then(|cost| cost.note_raw("total", Field::Cost)),
+        ..Turn::default()
+    }));
+}
+
+/// The stop reason of a message.
+pub(in crate::dialects::agents) fn stop(message: Val<'_>) -> Option<Stop<'_>> {
+    let raw = message.note_str("stopReason", Field::StopReason)?;
+    let class = STOPS.value(&raw).unwrap_or(StopClass::Other);
+    Some(Stop { class, raw: Some(raw), sequence: None, detail: None })
 }
 
 /// Fills the item's head from the line and starts the item.
@@ -296,32 +335,43 @@ fn read_content(
         out.delta(item, 0, Part::Text(text));
     }
     for (number, block) in content.elements().enumerate() {
-        let part = match block.str_or_empty("type") {
-            "text" if block.has_str("text") => block.take_str("text", of.text()).map(Part::Text),
-            "image" if block.has_str("data") => block.take_str("data", of.media()).map(|data| {
-                let media_type = block.take_str("mimeType", Field::MediaType);
-                Part::Media(Media::new(media_type, MediaSource::Base64(data)))
-            }),
-            "thinking" if of == ItemKindTag::Message && block.has_str("thinking") => {
-                out.within(block, |out| thinking(block, message, item, out));
-                None
-            }
-            "toolCall" if of == ItemKindTag::Message && block.has_str("name") => {
-                out.within(block, |out| call(block, message, item, changes, out));
-                None
-            }
-            // Read the text of any block type.
-            _ => {
-                if let Some(text) = block.take_str("text", of.text()) {
-                    out.within(block, |out| out.delta(item, number as u32, Part::Text(text)));
-                }
-                continue;
-            }
-        };
-        block.note_str("type", Field::Structure);
-        if let Some(part) = part {
-            out.within(block, |out| out.delta(item, number as u32, part));
+        out.within(block, |out| read_block((number as u32, block), message, place, changes, out));
+    }
+}
+
+/// Reads a block with its number. An unknown block without text is left unclaimed.
+pub(in crate::dialects::agents) fn read_block(
+    (number, block): (u32, Val<'_>),
+    message: Val<'_>,
+    (item, of): (ItemId, ItemKindTag),
+    changes: &mut Changes,
+    out: &mut EventSink<'_>,
+) {
+    let part = match block.str_or_empty("type") {
+        "text" if block.has_str("text") => block.take_str("text", of.text()).map(Part::Text),
+        "image" if block.has_str("data") => block.take_str("data", of.media()).map(|data| {
+            let media_type = block.take_str("mimeType", Field::MediaType);
+            Part::Media(Media::new(media_type, MediaSource::Base64(data)))
+        }),
+        "thinking" if of == ItemKindTag::Message && block.has_str("thinking") => {
+            thinking(block, message, item, out);
+            None
         }
+        "toolCall" if of == ItemKindTag::Message && block.has_str("name") => {
+            call(block, message, item, changes, out);
+            None
+        }
+        // Read the text of any block type.
+        _ => {
+            if let Some(text) = block.take_str("text", of.text()) {
+                out.delta(item, number, Part::Text(text));
+            }
+            return;
+        }
+    };
+    block.note_str("type", Field::Structure);
+    if let Some(part) = part {
+        out.delta(item, number, part);
     }
 }
 
@@ -344,13 +394,18 @@ fn thinking(block: Val<'_>, message: Val<'_>, within: ItemId, out: &mut EventSin
     out.complete(item);
 }
 
-fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes, out: &mut EventSink<'_>) {
-    if matches!(block.str_or_empty("name"), "edit" | "write")
-        && let Some(path) = block.get("arguments").and_then(|arguments| arguments.get("path")?.str())
+/// Remembers the file that a call is about to change.
+pub(in crate::dialects::agents) fn remember_change(call: Val<'_>, changes: &mut Changes) {
+    if matches!(call.str_or_empty("name"), "edit" | "write")
+        && let Some(path) = call.get("arguments").and_then(|arguments| arguments.get("path")?.str())
     {
         // A call displaced from the bounded memory never had a result.
-        let _ = changes.insert(block.str_or_empty("id"), path.into_owned());
+        let _ = changes.insert(call.str_or_empty("id"), path.into_owned());
     }
+}
+
+fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes, out: &mut EventSink<'_>) {
+    remember_change(block, changes);
     let item = start_call(block.get("id"), block.get("name"), within, out);
     if let Some(arguments) = block.take_raw("arguments", Field::CallArgs) {
         out.delta(item, 0, Part::Args(Args::Json(arguments)));
@@ -363,7 +418,12 @@ fn call(block: Val<'_>, message: Val<'_>, within: ItemId, changes: &mut Changes,
 
 /// Opaque state of the message's provider. For OpenAI the value is a whole item as JSON, and for many others the name
 /// of the member that held the thinking: only Pi uses these values, so they are left unclaimed.
-fn opaque<'t>(block: Val<'t>, name: &str, kind: OpaqueKind, message: Val<'t>) -> Option<Opaque<'t>> {
+pub(in crate::dialects::agents) fn opaque<'t>(
+    block: Val<'t>,
+    name: &str,
+    kind: OpaqueKind,
+    message: Val<'t>,
+) -> Option<Opaque<'t>> {
     let text = block.str_or_empty(name);
     let is_state = !(text.is_empty() || text.starts_with('{') || text.starts_with("reasoning"));
     let value = block.get(name).filter(|_| is_state)?;

@@ -47,7 +47,9 @@ pub(super) fn failure(
     out: &mut EventSink<'_>,
 ) {
     let first = line.get("errors").and_then(|errors| errors.elements().next());
-    let message = first.and_then(|error| error.take_text(Field::ErrorMessage));
+    // Qwen Code has a single error.
+    let only = line.get("error").and_then(|error| error.get("message"));
+    let message = first.or(only).and_then(|error| error.take_text(Field::ErrorMessage));
     let message = message.or_else(|| match result?.claimed() {
         Claim::Free => result?.note_text(Field::ErrorMessage),
         Claim::Taken(_) | Claim::Noted(_) | Claim::Placed => result?.str(),
@@ -89,6 +91,8 @@ pub(super) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
     } else if let Some(count) = count() {
         count.take(Field::NoticeText);
         out.delta(item, 0, Part::Text(Str::escaped(count.text())));
+    } else if let Some(data) = line.get("data").filter(|data| data.kind() == Kind::Object) {
+        out.delta(item, 0, Part::Json(data.take(Field::NoticeData)));
     }
     out.complete(item);
 }

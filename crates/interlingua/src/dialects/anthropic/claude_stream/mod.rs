@@ -4,15 +4,16 @@
 mod control;
 mod line;
 mod partial;
-mod read;
+pub(super) mod read;
 mod support;
 mod write;
 
+use crate::dialects::agents::cursor_stream;
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
 use crate::live::input::InputWriter;
 use crate::model::issuers;
-use crate::sniff::Head;
+use crate::sniff::{Head, RULED_OUT};
 use crate::tape::{Kind, Val};
 
 /// Claude Code, live.
@@ -29,14 +30,14 @@ pub static DIALECT: Dialect = Dialect {
         RoleSpec {
             role: Role::Live,
             framing: Framing::Lines,
-            read: Some(|_| Box::new(read::LiveReader::default())),
+            read: Some(|_| Box::new(read::LiveReader::new(&read::CLAUDE))),
             write: None,
         },
         RoleSpec {
             role: Role::Input,
             framing: Framing::Lines,
             // A transcript may hold both directions; the line types differ, so one reader handles both.
-            read: Some(|_| Box::new(read::LiveReader::default())),
+            read: Some(|_| Box::new(read::LiveReader::new(&read::CLAUDE))),
             write: Some(WriteSpec {
                 make: |options| Box::new(InputWriter::new(write::StdinInput::default(), options)),
                 support: support::support,
@@ -57,6 +58,10 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         "control_request" if line.has_kind("request", Kind::Object) && line.has_str("request_id") => 6,
         "control_response" if line.has_kind("response", Kind::Object) => 6,
         _ if !session => return None,
+        // The first lines of Qwen Code and of Cursor, whose later lines resemble Claude Code's.
+        "system" if line.has_str("qwen_code_version") || cursor_stream::is_head(head) => RULED_OUT,
+        // Claude Code has calls within messages.
+        "tool_call" if line.has_str("subtype") => RULED_OUT,
         "system" if line.has_str("claude_code_version") || line.has_str("apiKeySource") => 10,
         "system" if line.has_str("subtype") && line.str_or_empty("subtype") != "init" => 4,
         "stream_event" if line.get("event").is_some_and(|event| event.has_str("type")) => {

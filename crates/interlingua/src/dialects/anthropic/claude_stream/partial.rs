@@ -6,16 +6,18 @@ use super::line::{parent, repeat_parent};
 use crate::blocks;
 use crate::dialects::anthropic::stream::{BlockSort, note_stop, read_piece, signature, sort_of_piece, usage};
 use crate::json::Str;
+use crate::live::printed::same_json;
 use crate::model::{
     Args, Author, Event, Field, ItemId, ItemKind, ItemTail, Opaque, OpaqueKind, Part, Status, Turn,
 };
 use crate::pipe::EventSink;
-use crate::tape::{Kind, Limits, TapeBuf, Val};
+use crate::tape::Val;
 use crate::wire::note_tag;
 
 /// The responses being streamed. Subagents stream concurrently, each under the call that started it.
-#[derive(Default)]
 pub(super) struct Streams {
+    /// Whether the whole lines of a response have the response's id.
+    shares_ids: bool,
     /// By that call; the main agent has the empty key.
     by_call: HashMap<String, PartialResponse>,
     /// The call that a response streams under, by the message id.
@@ -34,14 +36,20 @@ struct PartialResponse {
 }
 
 impl Streams {
-    /// The streamed block that `block` of the message `id` repeats, and the call that its response streams under.
-    pub(super) fn said_before(
-        &mut self,
+    pub(super) fn new(shares_ids: bool) -> Self {
+        Self { shares_ids, by_call: HashMap::new(), calls: HashMap::new() }
+    }
+
+    /// The streamed block that `block` repeats, and the call that its response streams under. The block belongs to a whole
+    /// line of the message `id`, under the call `under`.
+    pub(super) fn said_before<'s>(
+        &'s mut self,
         id: Option<&Str<'_>>,
+        under: &'s Str<'_>,
         block: Val<'_>,
-    ) -> Option<(&str, &mut PartialBlock)> {
+    ) -> Option<(&'s str, &'s mut PartialBlock)> {
         let sort = sort_of(block)?;
-        let call = self.calls.get(id?.as_escaped())?;
+        let call = if self.shares_ids { self.calls.get(id?.as_escaped())? } else { under.as_escaped() };
         let response = self.by_call.get_mut(call)?;
         let at = response.unrepeated[sort as usize].pop_front()?;
         Some((call, response.blocks.get_mut(at)?))
@@ -91,8 +99,9 @@ impl Streams {
         let Some(message) = event.get("message") else { return false };
         self.close(under, Status::Interrupted, out);
         repeat_parent(line, under.as_escaped());
-        let (id, model) =
-            (message.note_str("id", Field::TurnId), message.note_str("model", Field::TurnModel));
+        // An id that no other line repeats tells nothing.
+        let id_field = if self.shares_ids { Field::TurnId } else { Field::Padding };
+        let (id, model) = (message.note_str("id", id_field), message.note_str("model", Field::TurnModel));
         note_tag(message, "role", &["assistant"]);
         note_tag(message, "type", &["message"]);
         let response = PartialResponse {
@@ -289,7 +298,7 @@ impl PartialBlock {
                 self.catch_up(block.get("thinking"), out);
                 let whole = block.get("signature").and_then(|val| Some((val, val.str()?)));
                 if let (Some((val, value)), Some(inner)) = (whole, self.inner) {
-                    let says_more = self.signature.is_empty() && self.open;
+                    let says_more = self.signature.is_empty() && self.open && !value.is_empty();
                     if says_more || value.as_escaped() == self.signature {
                         val.take(Field::Signature);
                     }
@@ -312,7 +321,7 @@ impl PartialBlock {
                         out.delta(call, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
                     }
                     // The agent re-serializes the input; the deltas hold the model's own JSON.
-                    (Some(input), _) if same_value(input, &Str::escaped(&self.said)) => {
+                    (Some(input), _) if same_json(input, &Str::escaped(&self.said)) => {
                         input.note(Field::CallArgs);
                     }
                     (Some(_) | None, _) => {}
@@ -342,35 +351,6 @@ impl PartialBlock {
         self.open = false;
         for id in [self.inner, Some(self.message)].into_iter().flatten() {
             out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
-        }
-    }
-}
-
-/// Whether the JSON in `text` has the same value, regardless of spelling.
-fn same_value(val: Val<'_>, text: &Str<'_>) -> bool {
-    let text = text.decode();
-    let mut buf = TapeBuf::default();
-    buf.parse(&text, &Limits::default()).is_ok_and(|tape| equal(val, tape.root()))
-}
-
-fn equal(one: Val<'_>, two: Val<'_>) -> bool {
-    if one.kind() != two.kind() {
-        return false;
-    }
-    match one.kind() {
-        Kind::Null => true,
-        Kind::Bool | Kind::Number => one.text() == two.text(),
-        Kind::String => one.str().zip(two.str()).is_some_and(|(one, two)| one.decode() == two.decode()),
-        Kind::Array => {
-            one.elements().count() == two.elements().count()
-                && one.elements().zip(two.elements()).all(|(one, two)| equal(one, two))
-        }
-        Kind::Object => {
-            one.members().count() == two.members().count()
-                && one
-                    .members()
-                    .zip(two.members())
-                    .all(|((name, one), (other, two))| name.decode() == other.decode() && equal(one, two))
         }
     }
 }

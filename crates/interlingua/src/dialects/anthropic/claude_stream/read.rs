@@ -8,13 +8,13 @@ use super::partial::Streams;
 use crate::blocks;
 use crate::dialects::anthropic::stream::{note_stop, usage};
 use crate::json::{ChangeDetector, Str};
-use crate::model::{Author, Event, Field, ItemKind, Part, Session, Status, Turn};
+use crate::model::{Author, Event, Field, ItemId, ItemKind, Part, Session, Status, Turn, Usage};
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Val};
 use crate::wire::note_tag;
 
-#[derive(Default)]
-pub(super) struct LiveReader {
+pub(in crate::dialects::anthropic) struct LiveReader {
+    program: &'static PrintingProgram,
     started: bool,
     session: ChangeDetector,
     cwd: ChangeDetector,
@@ -26,11 +26,43 @@ pub(super) struct LiveReader {
     turn: Option<bool>,
     streams: Streams,
     requests: Requests,
+    /// The usage of the turn's messages.
+    counted: Usage,
     /// The last prompt that was not an echo.
     prompt: String,
     /// The assistant's last text, which the result repeats.
     last_text: String,
 }
+
+/// A program that prints lines of this form, and the differences between such programs.
+pub(in crate::dialects::anthropic) struct PrintingProgram {
+    /// The agent, and the provider of its models if the agent has a single provider.
+    pub(in crate::dialects::anthropic) agent: &'static str,
+    pub(in crate::dialects::anthropic) provider: Option<&'static str>,
+    /// The members of the first line that hold the program's version and the permission mode.
+    pub(in crate::dialects::anthropic) version: &'static str,
+    pub(in crate::dialects::anthropic) mode: &'static str,
+    /// Whether the whole lines of a streamed response have the id of the response.
+    pub(in crate::dialects::anthropic) shares_ids: bool,
+    /// Whether the usage of messages is complete, so that a result has only what no message counted.
+    pub(in crate::dialects::anthropic) counts_messages: bool,
+    /// Reads a content block of a whole line into its message.
+    pub(in crate::dialects::anthropic) read_block: fn(Val<'_>, u32, ItemId, &mut EventSink<'_>),
+    /// Reads the usage of a message or result.
+    pub(in crate::dialects::anthropic) usage: fn(Val<'_>) -> Option<Usage>,
+}
+
+/// Claude Code.
+pub(super) static CLAUDE: PrintingProgram = PrintingProgram {
+    agent: "claude-code",
+    provider: Some("anthropic"),
+    version: "claude_code_version",
+    mode: "permissionMode",
+    shares_ids: true,
+    counts_messages: false,
+    read_block: blocks::read_block,
+    usage,
+};
 
 impl Reader for LiveReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
@@ -62,6 +94,26 @@ impl Reader for LiveReader {
 }
 
 impl LiveReader {
+    /// A reader of the lines of a program.
+    pub(in crate::dialects::anthropic) fn new(program: &'static PrintingProgram) -> Self {
+        Self {
+            program,
+            started: false,
+            session: ChangeDetector::default(),
+            cwd: ChangeDetector::default(),
+            version: ChangeDetector::default(),
+            model: ChangeDetector::default(),
+            title: ChangeDetector::default(),
+            mode: ChangeDetector::default(),
+            turn: None,
+            streams: Streams::new(program.shares_ids),
+            requests: Requests::default(),
+            counted: Usage::default(),
+            prompt: String::new(),
+            last_text: String::new(),
+        }
+    }
+
     /// Reads the session values that lines repeat; emits them at first and on change.
     fn session(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
         let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
@@ -75,10 +127,10 @@ impl LiveReader {
         let session = Session {
             id: self.session.changed(id),
             cwd: self.cwd.changed(told("cwd", Field::SessionCwd)),
-            cli_version: self.version.changed(told("claude_code_version", Field::SessionVersion)),
+            cli_version: self.version.changed(told(self.program.version, Field::SessionVersion)),
             model: self.model.changed(told("model", Field::SessionModel)),
             title: self.title.changed(title),
-            permission_mode: self.mode.changed(told("permissionMode", Field::PermissionMode)),
+            permission_mode: self.mode.changed(told(self.program.mode, Field::PermissionMode)),
             ..Session::default()
         };
         if session == Session::default() {
@@ -88,8 +140,8 @@ impl LiveReader {
             out.event(&Event::SessionUpdated(session));
         } else {
             out.event(&Event::SessionStarted(Session {
-                agent: Some(Str::escaped("claude-code")),
-                provider: Some(Str::escaped("anthropic")),
+                agent: Some(Str::escaped(self.program.agent)),
+                provider: self.program.provider.map(Str::escaped),
                 ..session
             }));
         }
@@ -121,6 +173,7 @@ impl LiveReader {
             self.remember_text(content);
         }
         let id = message.get("id").and_then(|id| id.str());
+        let under = line.get("parent_tool_use_id").and_then(|parent| parent.str()).unwrap_or_default();
         let mut item = None;
         let start = |out: &mut EventSink<'_>| {
             let mut head = out.head(ItemKind::Message, author);
@@ -132,14 +185,15 @@ impl LiveReader {
             out.start(head)
         };
         for (number, block) in content.into_iter().flat_map(|content| content.elements()).enumerate() {
-            if let Some((under, known)) = self.streams.said_before(id.as_ref(), block) {
-                message.note_str("id", Field::Structure);
+            if let Some((under, known)) = self.streams.said_before(id.as_ref(), &under, block) {
+                message
+                    .note_str("id", if self.program.shares_ids { Field::Structure } else { Field::Padding });
                 repeat_parent(line, under);
                 let aborted = known.open && line.take_bool("aborted", Field::ItemStatus) == Some(true);
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
             } else {
                 let item = *item.get_or_insert_with(|| start(out));
-                out.within(block, |out| blocks::read_block(block, number as u32, item, out));
+                out.within(block, |out| (self.program.read_block)(block, number as u32, item, out));
             }
         }
         if let Some(content) = content.filter(|content| content.kind() != Kind::Array) {
@@ -149,7 +203,8 @@ impl LiveReader {
         if let Some(item) = item {
             out.complete(item);
         }
-        if let Some(usage) = usage(message) {
+        if let Some(usage) = (self.program.usage)(message) {
+            self.counted = self.counted.and(&usage);
             // The message item holds the time and the model; without an item, the turn does.
             let (model, when) = (message.get("model"), line.get("timestamp"));
             if item.is_none() {
@@ -164,6 +219,8 @@ impl LiveReader {
                 usage: Some(usage),
                 ..Turn::default()
             }));
+        } else if let Some(reason) = message.get("stop_reason").filter(Val::is_null) {
+            reason.note(Field::Structure);
         }
         true
     }
@@ -233,9 +290,13 @@ impl LiveReader {
             result.note(Field::MessageText);
         }
         let stop = ended(line, result, out);
+        let counted = std::mem::take(&mut self.counted);
+        let total = (self.program.usage)(line);
+        let rest =
+            |total: Usage| if self.program.counts_messages { total.increase_over(&counted) } else { total };
         out.event(&Event::TurnEnded(Turn {
             stop: Some(stop),
-            usage: usage(line),
+            usage: total.map(rest),
             cost: line
                 .get("total_cost_usd")
                 .filter(|cost| cost.kind() == Kind::Number)
