@@ -20,6 +20,12 @@ pub(crate) trait AgentInput: Send {
         let _ = (session, out);
     }
 
+    /// Changes the settings of the session. Agents without a message for it refuse the settings in their support table, or
+    /// book them as lost.
+    fn update(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
+        let _ = (session, out);
+    }
+
     /// Sends a prompt: at least one part, each a text or a medium.
     fn prompt(&mut self, parts: &[Part<'_>], out: &mut WriterOutput<'_>);
 
@@ -102,10 +108,13 @@ impl<A: AgentInput> Writer for InputWriter<A> {
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         match event {
             Event::SessionStarted(session) => {
-                if !std::mem::replace(&mut self.opened, true) {
+                if std::mem::replace(&mut self.opened, true) {
+                    self.agent.update(session, out);
+                } else {
                     self.agent.open(session, out);
                 }
             }
+            Event::SessionUpdated(session) => self.agent.update(session, out),
             Event::ItemStarted(head) => _ = self.prompts.insert(head.id, Vec::new()),
             Event::ItemDelta(delta) => self.grow(delta, out),
             Event::ItemCompleted(ItemTail { id, .. }) => {
@@ -141,8 +150,7 @@ impl<A: AgentInput> Writer for InputWriter<A> {
                 }
             }
             // The table marks every field of these events as unsupported.
-            Event::SessionUpdated(_)
-            | Event::SessionEnded(_)
+            Event::SessionEnded(_)
             | Event::Clock(_)
             | Event::Rewound(_)
             | Event::Compacted(_)

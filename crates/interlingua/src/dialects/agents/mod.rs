@@ -7,4 +7,5 @@ pub mod kimi_cli;
 pub mod kimi_code;
 mod kimi_parts;
 pub mod opencode;
+pub mod opencode_events;
 pub mod pi;
