@@ -27,6 +27,7 @@ mod kimi;
 mod nothing_silent;
 mod odd_input;
 mod opencode;
+mod opencode_events;
 mod pi;
 mod qwen_code;
 mod record;
