@@ -50,6 +50,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::kimi_code::DIALECT,
     &agents::kimi_stream::DIALECT,
     &agents::opencode::DIALECT,
+    &agents::opencode_events::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.

@@ -20,6 +20,11 @@ pub(crate) trait AgentInput: Send {
         let _ = (session, out);
     }
 
+    /// Changes the settings of the session. Agents without a message for it book the settings as lost.
+    fn update(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
+        out.lose_event(ItemKindTag::Message, &Event::SessionUpdated(session.clone()), Reason::NoSlot);
+    }
+
     /// Sends a prompt: at least one part, each a text or a medium.
     fn prompt(&mut self, parts: &[Part<'_>], out: &mut WriterOutput<'_>);
 
@@ -103,11 +108,12 @@ impl<A: AgentInput> Writer for InputWriter<A> {
         match event {
             Event::SessionStarted(session) => {
                 if std::mem::replace(&mut self.opened, true) {
-                    out.lose_event(ItemKindTag::Message, event, Reason::NoSlot);
+                    self.agent.update(session, out);
                 } else {
                     self.agent.open(session, out);
                 }
             }
+            Event::SessionUpdated(session) => self.agent.update(session, out),
             Event::ItemStarted(head) => _ = self.prompts.insert(head.id, Vec::new()),
             Event::ItemDelta(delta) => self.grow(delta, out),
             Event::ItemCompleted(ItemTail { id, .. }) => {
@@ -142,8 +148,6 @@ impl<A: AgentInput> Writer for InputWriter<A> {
                     }
                 }
             }
-            // The settings are sent once, when the session opens.
-            Event::SessionUpdated(_) => out.lose_event(ItemKindTag::Message, event, Reason::NoSlot),
             // The table marks every field of these events as unsupported.
             Event::SessionEnded(_)
             | Event::Clock(_)

@@ -170,6 +170,12 @@ impl EventSink<'_> {
         self.order.event(event, self.writer, &mut self.out.of_no_frame());
     }
 
+    /// Emits events derived from values of earlier frames, whose fate is already booked.
+    pub(crate) fn of_no_frame<T>(&mut self, emit: impl FnOnce(&mut EventSink<'_>) -> T) -> T {
+        let Self { writer, order, out } = self;
+        emit(&mut EventSink { writer: &mut **writer, order, out: out.of_no_frame() })
+    }
+
     /// Emits an event and drops it.
     #[expect(
         clippy::inline_always,

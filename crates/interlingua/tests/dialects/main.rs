@@ -33,6 +33,7 @@ mod kimi_stream;
 mod nothing_silent;
 mod odd_input;
 mod opencode;
+mod opencode_events;
 mod pi;
 mod pi_stream;
 mod printed;

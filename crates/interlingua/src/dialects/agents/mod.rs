@@ -10,5 +10,6 @@ pub mod kimi_code;
 mod kimi_parts;
 pub mod kimi_stream;
 pub mod opencode;
+pub mod opencode_events;
 pub mod pi;
 pub mod pi_stream;

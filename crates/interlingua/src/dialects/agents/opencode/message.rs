@@ -4,20 +4,20 @@ use super::moment;
 use super::part::{self, PartMembers, Sort};
 use crate::json::Str;
 use crate::model::{
-    Author, Event, Field, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn, Usage,
-    Words, time,
+    Author, Event, Field, ItemHead, ItemId, ItemKind, Origin, Part, Session, Shape, Stop, StopClass, Turn,
+    Usage, Words, time,
 };
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The members of a message that the reader uses.
-pub(super) struct MessageMembers<'t> {
+pub(in crate::dialects::agents) struct MessageMembers<'t> {
     info: Val<'t>,
-    pub(super) id: Option<Val<'t>>,
-    pub(super) session: Option<Val<'t>>,
+    pub(in crate::dialects::agents) id: Option<Val<'t>>,
+    pub(in crate::dialects::agents) session: Option<Val<'t>>,
     role: Option<Val<'t>>,
     parent: Option<Val<'t>>,
-    time: Option<Val<'t>>,
+    pub(in crate::dialects::agents) time: Option<Val<'t>>,
     model: Option<Val<'t>>,
     model_id: Option<Val<'t>>,
     provider: Option<Val<'t>>,
@@ -25,12 +25,12 @@ pub(super) struct MessageMembers<'t> {
     agent: Option<Val<'t>>,
     tokens: Option<Val<'t>>,
     cost: Option<Val<'t>>,
-    finish: Option<Val<'t>>,
-    error: Option<Val<'t>>,
+    pub(in crate::dialects::agents) finish: Option<Val<'t>>,
+    pub(in crate::dialects::agents) error: Option<Val<'t>>,
 }
 
 impl<'t> MessageMembers<'t> {
-    pub(super) fn new(info: Val<'t>) -> Self {
+    pub(in crate::dialects::agents) fn new(info: Val<'t>) -> Self {
         const WANTED: WantedNames<14> = WantedNames::new([
             "id",
             "sessionID",
@@ -83,7 +83,7 @@ impl<'t> MessageMembers<'t> {
         }
     }
 
-    pub(super) fn author(&self) -> Option<Author> {
+    pub(in crate::dialects::agents) fn author(&self) -> Option<Author> {
         match self.role.word() {
             "user" => Some(Author::User),
             "assistant" => Some(Author::Assistant),
@@ -92,7 +92,7 @@ impl<'t> MessageMembers<'t> {
     }
 
     /// Session values of a message: the directory, the mode and the model from this message on.
-    pub(super) fn session_facts(&self) -> Session<'t> {
+    pub(in crate::dialects::agents) fn session_facts(&self) -> Session<'t> {
         let mut facts = Session {
             provider: self.provider.note_text(Field::SessionProvider),
             permission_mode: self.mode.or(self.agent).note_text(Field::PermissionMode),
@@ -162,14 +162,7 @@ impl<'t> MessageMembers<'t> {
         parts: impl Iterator<Item = PartMembers<'p>>,
         out: &mut EventSink<'_>,
     ) -> ItemId {
-        self.role.note_text(Field::ItemAuthor);
-        let mut head = out.head(ItemKind::Message, author);
-        head.native_id = self.id.take_text(Field::ItemId);
-        head.parent = self.parent.take_text(Field::ItemParent);
-        let created = self.time.and_then(|time| time.get("created")).and_then(moment);
-        head.time = created.map(|time| time.take(Field::ItemTime));
-        head.model = self.model_id.take_text(Field::ItemModel);
-        head.origin = self.origin(author, by_agent);
+        let mut head = self.head(author, by_agent, out);
         let mut said = 0;
         for part in parts.filter(|part| matches!(part.sort(), Sort::Text | Sort::File)) {
             said += usize::from(aside || part.aside.is_none());
@@ -180,6 +173,24 @@ impl<'t> MessageMembers<'t> {
         }
         head.shape = if said > 1 { Shape::List } else { Shape::One };
         out.start(head)
+    }
+
+    /// The head of the message: its author, id, time and model. `by_agent` marks a session that another agent started.
+    pub(in crate::dialects::agents) fn head(
+        &self,
+        author: Author,
+        by_agent: bool,
+        out: &mut EventSink<'_>,
+    ) -> ItemHead<'t> {
+        self.role.note_text(Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, author);
+        head.native_id = self.id.take_text(Field::ItemId);
+        head.parent = self.parent.take_text(Field::ItemParent);
+        let created = self.time.and_then(|time| time.get("created")).and_then(moment);
+        head.time = created.map(|time| time.take(Field::ItemTime));
+        head.model = self.model_id.take_text(Field::ItemModel);
+        head.origin = self.origin(author, by_agent);
+        head
     }
 
     fn origin(&self, author: Author, by_agent: bool) -> Option<Origin> {
@@ -195,7 +206,11 @@ impl<'t> MessageMembers<'t> {
 
     /// Emits the usage of a response and the time of its completion. Steps of the message repeat the usage. Returns
     /// whether a time was emitted.
-    fn usage(&self, completed: Option<Val<'_>>, out: &mut EventSink<'_>) -> bool {
+    pub(in crate::dialects::agents) fn usage(
+        &self,
+        completed: Option<Val<'_>>,
+        out: &mut EventSink<'_>,
+    ) -> bool {
         let Some(tokens) = self.tokens else { return false };
         let answer = Answer { tokens, cost: self.cost, stop: self.finish };
         let effort = self.info.get("variant").filter(|_| self.role.word() == "assistant");
@@ -212,16 +227,16 @@ impl<'t> MessageMembers<'t> {
 }
 
 /// The end of a model response and its usage, from a message or from its last step.
-pub(super) struct Answer<'t> {
-    pub(super) tokens: Val<'t>,
-    pub(super) cost: Option<Val<'t>>,
-    pub(super) stop: Option<Val<'t>>,
+pub(in crate::dialects::agents) struct Answer<'t> {
+    pub(in crate::dialects::agents) tokens: Val<'t>,
+    pub(in crate::dialects::agents) cost: Option<Val<'t>>,
+    pub(in crate::dialects::agents) stop: Option<Val<'t>>,
 }
 
 impl<'t> Answer<'t> {
     /// Whether any count is above zero: OpenCode requires counts, and in a failed message or one built from another
     /// agent's session all are zero.
-    pub(super) fn is_told(&self) -> bool {
+    pub(in crate::dialects::agents) fn is_told(&self) -> bool {
         let some = |val: Val<'_>| {
             val.kind() == Kind::Number && val.text().bytes().any(|byte| matches!(byte, b'1'..=b'9'))
         };
@@ -233,7 +248,7 @@ impl<'t> Answer<'t> {
     }
 
     /// The response as a turn.
-    pub(super) fn turn(&self) -> Turn<'t> {
+    pub(in crate::dialects::agents) fn turn(&self) -> Turn<'t> {
         let cache = self.tokens.get("cache");
         let cached = |name, field| cache.and_then(|cache| cache.note_u64(name, field));
         let reasoning = self.tokens.note_u64("reasoning", Field::UsageReasoning);
@@ -262,7 +277,8 @@ impl<'t> Answer<'t> {
     }
 }
 
-const STOPS: Words<StopClass> = Words(&[
+/// OpenCode's words for the end of a response.
+pub(in crate::dialects::agents) const STOPS: Words<StopClass> = Words(&[
     (StopClass::End, "stop"),
     (StopClass::ToolUse, "tool-calls"),
     (StopClass::MaxTokens, "length"),

@@ -3,11 +3,11 @@
 
 mod api_like;
 mod build;
-mod message;
-mod part;
-mod read;
+pub(super) mod message;
+pub(super) mod part;
+pub(super) mod read;
 mod support;
-mod tool;
+pub(super) mod tool;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
@@ -107,7 +107,7 @@ fn score_of(doc: Val<'_>) -> Option<u32> {
 }
 
 /// A time in OpenCode's form: milliseconds since 1970, or a date.
-fn moment(time: Val<'_>) -> Option<Val<'_>> {
+pub(in crate::dialects::agents) fn moment(time: Val<'_>) -> Option<Val<'_>> {
     let millis = time.u64().is_some_and(|millis| millis > 0 && millis < 253_402_300_800_000);
     Some(time).filter(|time| millis || time.is_time())
 }

@@ -14,21 +14,21 @@ use crate::tape::{Kind, Member as _, Val, WantedNames};
 use crate::wire::media::from_data_url;
 
 /// Members common to most parts.
-pub(super) struct PartMembers<'t> {
-    pub(super) root: Val<'t>,
-    pub(super) kind: Option<Val<'t>>,
-    pub(super) id: Option<Val<'t>>,
-    pub(super) message: Option<Val<'t>>,
-    pub(super) text: Option<Val<'t>>,
-    pub(super) time: Option<Val<'t>>,
-    pub(super) state: Option<Val<'t>>,
-    pub(super) url: Option<Val<'t>>,
+pub(in crate::dialects::agents) struct PartMembers<'t> {
+    pub(in crate::dialects::agents) root: Val<'t>,
+    pub(in crate::dialects::agents) kind: Option<Val<'t>>,
+    pub(in crate::dialects::agents) id: Option<Val<'t>>,
+    pub(in crate::dialects::agents) message: Option<Val<'t>>,
+    pub(in crate::dialects::agents) text: Option<Val<'t>>,
+    pub(in crate::dialects::agents) time: Option<Val<'t>>,
+    pub(in crate::dialects::agents) state: Option<Val<'t>>,
+    pub(in crate::dialects::agents) url: Option<Val<'t>>,
     /// Set if the text is not for the model, or not typed by the author.
-    pub(super) aside: Option<Val<'t>>,
+    pub(in crate::dialects::agents) aside: Option<Val<'t>>,
 }
 
 impl<'t> PartMembers<'t> {
-    pub(super) fn new(root: Val<'t>) -> Self {
+    pub(in crate::dialects::agents) fn new(root: Val<'t>) -> Self {
         const WANTED: WantedNames<9> = WantedNames::new([
             "type",
             "id",
@@ -49,12 +49,12 @@ impl<'t> PartMembers<'t> {
     }
 
     /// The start time of the part.
-    fn start(&self) -> Option<Val<'t>> {
+    pub(in crate::dialects::agents) fn start(&self) -> Option<Val<'t>> {
         self.time.and_then(|time| time.get("start")).and_then(moment)
     }
 
     /// The sort of the part.
-    pub(super) fn sort(&self) -> Sort {
+    pub(in crate::dialects::agents) fn sort(&self) -> Sort {
         match self.kind.word() {
             "text" if self.text.is_some() => Sort::Text,
             "reasoning" if self.text.is_some() => Sort::Reasoning,
@@ -68,7 +68,7 @@ impl<'t> PartMembers<'t> {
     }
 
     /// The origin of the text, if the author did not write it.
-    fn origin(&self) -> Option<Origin> {
+    pub(in crate::dialects::agents) fn origin(&self) -> Option<Origin> {
         self.aside.map(|aside| {
             aside.note(Field::ItemOrigin);
             Origin::Harness
@@ -76,14 +76,14 @@ impl<'t> PartMembers<'t> {
     }
 
     /// Notes the tag with the part's type.
-    fn note_kind(&self) {
+    pub(in crate::dialects::agents) fn note_kind(&self) {
         self.kind.note_text(Field::Structure);
     }
 }
 
 /// The sorts of parts that are read differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(in crate::dialects::agents) enum Sort {
     Text,
     Reasoning,
     Tool,
@@ -99,7 +99,7 @@ pub(super) enum Sort {
 
 impl Sort {
     /// The author of a message that starts with this part: a model's message starts with a step.
-    pub(super) const fn first_author(self, part: &str) -> Author {
+    pub(in crate::dialects::agents) const fn first_author(self, part: &str) -> Author {
         match (self, part.as_bytes()) {
             (Sort::Text | Sort::File | Sort::Compaction, _) => Author::User,
             (Sort::Other, b"agent" | b"subtask") => Author::User,
@@ -116,7 +116,7 @@ pub(super) fn report_unreadable(document: Val<'_>, out: &mut EventSink<'_>) {
 }
 
 /// Reads a part that is a separate document. `said` is the time a run printed it.
-pub(super) fn read_alone<'t>(
+pub(in crate::dialects::agents) fn read_alone<'t>(
     part: &PartMembers<'t>,
     author: Author,
     said: Option<Val<'t>>,
@@ -171,7 +171,7 @@ pub(super) fn read_alone<'t>(
 }
 
 /// Reads a part within its message. `split` marks a message with both typed and injected text.
-pub(super) fn read_within(
+pub(in crate::dialects::agents) fn read_within(
     part: &PartMembers<'_>,
     number: u32,
     (item, author): (ItemId, Author),
@@ -218,7 +218,7 @@ pub(super) fn read_within(
 }
 
 /// Emits the event of a retry or compaction part.
-pub(super) fn read_event(part: &PartMembers<'_>, out: &mut EventSink<'_>) {
+pub(in crate::dialects::agents) fn read_event(part: &PartMembers<'_>, out: &mut EventSink<'_>) {
     part.note_kind();
     if part.sort() == Sort::Compaction {
         let auto = part.root.get("auto").filter(|auto| auto.kind() == Kind::Bool);
@@ -234,7 +234,7 @@ pub(super) fn read_event(part: &PartMembers<'_>, out: &mut EventSink<'_>) {
 }
 
 /// Parses an `error`: its name, and the details in `data`.
-pub(super) fn failure(error: Option<Val<'_>>) -> Failure<'_> {
+pub(in crate::dialects::agents) fn failure(error: Option<Val<'_>>) -> Failure<'_> {
     const WANTED: WantedNames<3> = WantedNames::new(["message", "statusCode", "isRetryable"]);
     let code = error.and_then(|error| error.note_str("name", Field::ErrorCode));
     let data = error.and_then(|error| error.get("data"));
@@ -295,16 +295,19 @@ fn reasoning(part: &PartMembers<'_>, head: ItemHead<'_>, out: &mut EventSink<'_>
     if let Some(text) = part.text.take_text(Field::ReasoningText) {
         out.delta(item, 0, Part::Text(text));
     }
-    if let Some((provider, kind, value)) = state(part.root) {
-        // The writer restores state only at the paths of known providers, so state of other providers is noted, not
-        // taken.
-        let known = PROVIDERS.iter().any(|known| provider.is(known));
-        let value = if known { value.take_text(kind.field()) } else { value.note_text(kind.field()) };
-        if let Some(value) = value {
-            out.delta(item, 1, Part::Opaque(Opaque { kind, issuer: provider, value }));
-        }
+    if let Some(opaque) = opaque(part) {
+        out.delta(item, 1, Part::Opaque(opaque));
     }
     out.complete(item);
+}
+
+/// The opaque state of a reasoning part.
+pub(in crate::dialects::agents) fn opaque<'t>(part: &PartMembers<'t>) -> Option<Opaque<'t>> {
+    let (provider, kind, value) = state(part.root)?;
+    // The writer restores state only at the paths of known providers, so state of other providers is noted, not taken.
+    let known = PROVIDERS.iter().any(|known| provider.is(known));
+    let value = if known { value.take_text(kind.field()) } else { value.note_text(kind.field()) };
+    Some(Opaque { kind, issuer: provider, value: value? })
 }
 
 /// Providers whose state can be restored in place.

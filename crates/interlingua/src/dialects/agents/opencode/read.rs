@@ -148,37 +148,9 @@ impl OpencodeReader {
 
     /// Reads the session's own document.
     fn facts(&mut self, info: Val<'_>, out: &mut EventSink<'_>) {
-        const WANTED: WantedNames<9> = WantedNames::new([
-            "parentID",
-            "directory",
-            "version",
-            "title",
-            "time",
-            "model",
-            "agent",
-            "permission",
-            "revert",
-        ]);
-        let [parent, directory, version, title, time, model, agent, permission, revert] = info.find(&WANTED);
         self.named = true;
-        let of_model = |name, field| model.and_then(|model| model.note_str(name, field));
-        let created = time.and_then(|time| time.get("created")).and_then(moment);
-        let told = Session {
-            parent: parent.note_text(Field::SessionParent),
-            cwd: directory.note_text(Field::SessionCwd),
-            cli_version: version.note_text(Field::SessionVersion),
-            title: title.note_text(Field::SessionTitle),
-            start: created.map(|time| time.note(Field::SessionStart)),
-            model: of_model("id", Field::SessionModel),
-            provider: of_model("providerID", Field::SessionProvider),
-            effort: of_model("variant", Field::SessionEffort),
-            permission_mode: agent.note_text(Field::PermissionMode),
-            approval_policy: permission
-                .filter(|rules| rules.kind() == Kind::Array)
-                .map(|rules| rules.note(Field::ApprovalPolicy)),
-            ..Session::default()
-        };
-        self.session.tell(DIALECT.name, told, out);
+        self.session.tell(DIALECT.name, session_facts(info), out);
+        let [time, revert] = info.get_all(["time", "revert"]);
         if let Some(updated) = time.and_then(|time| time.get("updated")).and_then(moment) {
             self.session.updated(&updated.raw());
         }
@@ -220,7 +192,7 @@ impl OpencodeReader {
             out.event(&Event::Rewound(Rewind { to: Some(to), turns: None }));
         }
         match tail.get("todo").filter(|todo| todo.kind() == Kind::Array) {
-            Some(todo) => todos(todo, out),
+            Some(todo) => todos(Str::escaped("todo"), todo, out),
             // The line joins the preceding entry.
             None => _ = tail.members().next().is_none().then(|| tail.note(Field::Padding)),
         }
@@ -288,18 +260,50 @@ impl OpencodeReader {
     }
 }
 
+/// The facts of a session in its own document.
+pub(in crate::dialects::agents) fn session_facts(info: Val<'_>) -> Session<'_> {
+    const WANTED: WantedNames<8> = WantedNames::new([
+        "parentID",
+        "directory",
+        "version",
+        "title",
+        "time",
+        "model",
+        "agent",
+        "permission",
+    ]);
+    let [parent, directory, version, title, time, model, agent, permission] = info.find(&WANTED);
+    let of_model = |name, field| model.and_then(|model| model.note_str(name, field));
+    let created = time.and_then(|time| time.get("created")).and_then(moment);
+    Session {
+        parent: parent.note_text(Field::SessionParent),
+        cwd: directory.note_text(Field::SessionCwd),
+        cli_version: version.note_text(Field::SessionVersion),
+        title: title.note_text(Field::SessionTitle),
+        start: created.map(|time| time.note(Field::SessionStart)),
+        model: of_model("id", Field::SessionModel),
+        provider: of_model("providerID", Field::SessionProvider),
+        effort: of_model("variant", Field::SessionEffort),
+        permission_mode: agent.note_text(Field::PermissionMode),
+        approval_policy: permission
+            .filter(|rules| rules.kind() == Kind::Array)
+            .map(|rules| rules.note(Field::ApprovalPolicy)),
+        ..Session::default()
+    }
+}
+
 /// Reads a list document: todos, or file changes.
 fn list(list: Val<'_>, out: &mut EventSink<'_>) {
     let is_diff = list.elements().next().is_some_and(|file| file.has_str("file"));
     if is_diff {
         changes(Str::escaped("session_diff"), list, out);
     } else {
-        todos(list, out);
+        todos(Str::escaped("todo"), list, out);
     }
 }
 
 /// Emits a notice with file changes.
-fn changes(name: Str<'_>, list: Val<'_>, out: &mut EventSink<'_>) {
+pub(in crate::dialects::agents) fn changes(name: Str<'_>, list: Val<'_>, out: &mut EventSink<'_>) {
     let mut head = notice_head(Some(name), out);
     head.shape = Shape::List;
     let item = out.start(head);
@@ -317,8 +321,8 @@ fn changes(name: Str<'_>, list: Val<'_>, out: &mut EventSink<'_>) {
 }
 
 /// Emits a notice with todos.
-fn todos(list: Val<'_>, out: &mut EventSink<'_>) {
-    let head = notice_head(Some(Str::escaped("todo")), out);
+pub(in crate::dialects::agents) fn todos(name: Str<'_>, list: Val<'_>, out: &mut EventSink<'_>) {
+    let head = notice_head(Some(name), out);
     let item = out.start(head);
     out.delta(item, 0, Part::Json(list.note(Field::NoticeData)));
     out.complete(item);

@@ -4,14 +4,14 @@ use super::moment;
 use super::part::{PartMembers, media};
 use crate::json::Str;
 use crate::model::{
-    Args, Author, CallKind, Field, FileRef, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Shape, Status,
-    ToolCall, ToolResult,
+    Args, Author, CallKind, Field, FileRef, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Part, Shape,
+    Status, ToolCall, ToolResult,
 };
 use crate::pipe::EventSink;
 use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The start time of the tool.
-pub(super) fn start<'t>(part: &PartMembers<'t>) -> Option<Val<'t>> {
+pub(in crate::dialects::agents) fn start<'t>(part: &PartMembers<'t>) -> Option<Val<'t>> {
     part.state?.get("time")?.get("start").and_then(moment)
 }
 
@@ -24,76 +24,118 @@ pub(super) fn read(
     start: Option<Val<'_>>,
     out: &mut EventSink<'_>,
 ) {
-    const STATE: WantedNames<7> =
-        WantedNames::new(["status", "input", "output", "error", "metadata", "time", "attachments"]);
-    let [tool, call_id] = part.root.get_all(["tool", "callID"]);
-    let state = part.state.map(|state| state.find(&STATE)).unwrap_or_default();
-    let [status, input, output, error, metadata, time, attachments] = state;
-    let [began, end] = time.map(|time| time.get_all(["start", "end"])).unwrap_or_default();
-    let call = ToolCall {
-        call_id: call_id.take_text(Field::CallId),
-        kind: CallKind::Function,
-        namespace: None,
-        name: tool.take_text(Field::CallName).unwrap_or_default(),
-    };
+    let state = StateMembers::new(part);
+    let call = call(part);
     let answers = call.call_id.clone();
     let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
     head.within = Some(within);
     head.native_id = id.take_text(Field::ItemId);
     head.time = start.map(|start| start.take(Field::ItemTime));
     let item = out.start(head);
-    if let Some(input) = input.filter(|input| !input.is_null()) {
+    if let Some(input) = state.input.filter(|input| !input.is_null()) {
         out.delta(item, 0, Part::Args(Args::Json(input.take(Field::CallArgs))));
     }
-    let failed = match status.word() {
-        "completed" => false,
-        "error" => true,
-        _ => {
-            // The tool is still running or pending; the log holds no end.
-            let native_status = status.note_text(Field::ItemStatus);
-            return out.end(ItemTail { native_status, ..ItemTail::new(item, Status::Interrupted) });
-        }
-    };
+    if !state.has_ended() {
+        // The tool is still running or pending; the log holds no end.
+        let native_status = state.status.note_text(Field::ItemStatus);
+        return out.end(ItemTail { native_status, ..ItemTail::new(item, Status::Interrupted) });
+    }
     out.complete(item);
 
     let result = ToolResult { call_id: answers, name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(within);
-    let end = end.and_then(moment);
-    head.time = end.map(|end| end.take(Field::ItemTime));
-    let mut pictures = attachments.into_iter().flat_map(|list| list.elements()).filter(is_file);
-    let text = output.filter(is_text).or(error.filter(is_text));
-    let several = usize::from(text.is_some()) + pictures.by_ref().count() > 1;
-    head.shape = if several { Shape::List } else { Shape::One };
-    let item = out.start(head);
-    let mut number = 0;
-    let mut add = |part: Part<'_>, out: &mut EventSink<'_>| {
-        out.delta(item, number, part);
-        number += 1;
-    };
-    if let Some(text) = text.take_text(Field::ResultText) {
-        add(Part::Text(text), out);
+    state.result(head, false, out);
+}
+
+/// The call of a tool part.
+pub(in crate::dialects::agents) fn call<'t>(part: &PartMembers<'t>) -> ToolCall<'t> {
+    let [tool, call_id] = part.root.get_all(["tool", "callID"]);
+    ToolCall {
+        call_id: call_id.take_text(Field::CallId),
+        kind: CallKind::Function,
+        namespace: None,
+        name: tool.take_text(Field::CallName).unwrap_or_default(),
     }
-    for file in attachments.into_iter().flat_map(|list| list.elements()).filter(is_file) {
-        if let Some(media) = media(file, file.get("url"), ItemKindTag::Result) {
-            add(Part::Media(media), out);
+}
+
+/// The members of a tool's state.
+pub(in crate::dialects::agents) struct StateMembers<'t> {
+    pub(in crate::dialects::agents) status: Option<Val<'t>>,
+    pub(in crate::dialects::agents) input: Option<Val<'t>>,
+    output: Option<Val<'t>>,
+    error: Option<Val<'t>>,
+    pub(in crate::dialects::agents) metadata: Option<Val<'t>>,
+    pub(in crate::dialects::agents) time: Option<Val<'t>>,
+    attachments: Option<Val<'t>>,
+}
+
+impl<'t> StateMembers<'t> {
+    pub(in crate::dialects::agents) fn new(part: &PartMembers<'t>) -> Self {
+        const STATE: WantedNames<7> =
+            WantedNames::new(["status", "input", "output", "error", "metadata", "time", "attachments"]);
+        let [status, input, output, error, metadata, time, attachments] =
+            part.state.map(|state| state.find(&STATE)).unwrap_or_default();
+        Self { status, input, output, error, metadata, time, attachments }
+    }
+
+    /// Whether the tool has ended, with a result or an error.
+    pub(in crate::dialects::agents) fn has_ended(&self) -> bool {
+        matches!(self.status.word(), "completed" | "error")
+    }
+
+    /// The exit code of a command.
+    pub(in crate::dialects::agents) fn exit_code(&self) -> Option<i64> {
+        let exit = self.metadata.and_then(|metadata| metadata.get("exit"));
+        exit.and_then(|exit| {
+            exit.text().parse::<i64>().ok().inspect(|_| _ = exit.note(Field::ResultExitCode))
+        })
+    }
+
+    /// Emits the result of a tool that has ended: texts, attachments and changed files. OpenCode counts a command with
+    /// another exit code than 0 as completed; with `exit_fails` the tool has failed.
+    pub(in crate::dialects::agents) fn result(
+        &self,
+        mut head: ItemHead<'t>,
+        exit_fails: bool,
+        out: &mut EventSink<'_>,
+    ) {
+        let [began, end] = self.time.map(|time| time.get_all(["start", "end"])).unwrap_or_default();
+        let end = end.and_then(moment);
+        head.time = end.map(|end| end.take(Field::ItemTime));
+        let attached = || self.attachments.into_iter().flat_map(|list| list.elements()).filter(is_file);
+        let text = self.output.filter(is_text).or(self.error.filter(is_text));
+        let several = usize::from(text.is_some()) + attached().count() > 1;
+        head.shape = if several { Shape::List } else { Shape::One };
+        let item = out.start(head);
+        let mut number = 0;
+        let mut add = |part: Part<'_>, out: &mut EventSink<'_>| {
+            out.delta(item, number, part);
+            number += 1;
+        };
+        if let Some(text) = text.take_text(Field::ResultText) {
+            add(Part::Text(text), out);
         }
+        for file in attached() {
+            if let Some(media) = media(file, file.get("url"), ItemKindTag::Result) {
+                add(Part::Media(media), out);
+            }
+        }
+        if let Some(metadata) = self.metadata {
+            for_each_file(metadata, &mut |file| add(Part::File(file), out));
+        }
+        let exit_code = self.exit_code();
+        let failed = self.status.word() == "error" || exit_fails && exit_code.is_some_and(|code| code != 0);
+        let times = began.and_then(|began| began.u64()).zip(end.and_then(|end| end.u64()));
+        out.end(ItemTail {
+            native_status: self.status.note_text(Field::ItemStatus),
+            is_error: Some(failed),
+            exit_code,
+            // Both times are required, so a source without a measurement repeats the same time.
+            duration: times.and_then(|(began, end)| end.checked_sub(began)).filter(|millis| *millis > 0),
+            ..ItemTail::new(item, if failed { Status::Failed } else { Status::Completed })
+        });
     }
-    if let Some(metadata) = metadata {
-        for_each_file(metadata, &mut |file| add(Part::File(file), out));
-    }
-    let exit = metadata.and_then(|metadata| metadata.get("exit"));
-    let exit_code = exit
-        .and_then(|exit| exit.text().parse::<i64>().ok().inspect(|_| _ = exit.note(Field::ResultExitCode)));
-    let times = began.and_then(|began| began.u64()).zip(end.and_then(|end| end.u64()));
-    out.end(ItemTail {
-        native_status: status.note_text(Field::ItemStatus),
-        is_error: Some(failed),
-        exit_code,
-        // Both times are required, so a source without a measurement repeats the same time.
-        duration: times.and_then(|(began, end)| end.checked_sub(began)).filter(|millis| *millis > 0),
-        ..ItemTail::new(item, if failed { Status::Failed } else { Status::Completed })
-    });
 }
 
 fn is_text(val: &Val<'_>) -> bool {
