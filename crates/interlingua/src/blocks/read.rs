@@ -87,6 +87,8 @@ pub(crate) struct ResultDetail<'t> {
     pub(crate) duration: Option<u64>,
     /// Set if the tool was stopped before it finished.
     pub(crate) interrupted: bool,
+    /// Set if the tool failed, whatever its block says.
+    pub(crate) failed: bool,
     /// The agent's own word for the status.
     pub(crate) status: Option<Str<'t>>,
     /// The subagent that produced the result.
@@ -283,7 +285,8 @@ fn read_result(
     detail: ResultDetail<'_>,
     out: &mut EventSink<'_>,
 ) {
-    let ResultDetail { exit_code, duration, interrupted, status: native_status, agent, file } = detail;
+    let ResultDetail { exit_code, duration, interrupted, failed, status: native_status, agent, file } =
+        detail;
     let [.., call, content, is_error, _, mark] = *members;
     let content = said(content);
     // A list of texts and media is read part by part; any other content becomes a single JSON part.
@@ -323,6 +326,7 @@ fn read_result(
     let is_error = is_error.and_then(|flag| flag.bool().inspect(|_| _ = flag.take(Field::ResultIsError)));
     let status = match is_error {
         _ if interrupted => Status::Interrupted,
+        _ if failed => Status::Failed,
         Some(true) => Status::Failed,
         Some(false) | None => Status::Completed,
     };

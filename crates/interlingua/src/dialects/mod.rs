@@ -51,6 +51,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::kimi_stream::DIALECT,
     &agents::opencode::DIALECT,
     &agents::opencode_events::DIALECT,
+    &anthropic::amp_stream::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.

@@ -23,12 +23,6 @@ impl UnreadForm {
 
 static FORMS: &[UnreadForm] = &[
     UnreadForm {
-        about: "what Amp prints with `--stream-json`",
-        looks_like: &["claude-stream"],
-        // Amp calls its sessions threads.
-        is: |line| line.has_str("type") && line.str_or_empty("session_id").starts_with("T-"),
-    },
-    UnreadForm {
         about: "Gemini CLI's list of prompts (`logs.json`), which has no answers",
         looks_like: &["gemini-cli"],
         is: |doc| {

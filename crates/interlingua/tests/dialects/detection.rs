@@ -352,14 +352,10 @@ fn what_is_known_and_not_read_is_named() {
         "{'type':'assistant','uuid':'u','session_id':'s','parent_tool_use_id':null,'message':{'id':'m','type':'message',",
         "'role':'assistant','model':'q','content':[],'stop_reason':null,'usage':{'input_tokens':1,'output_tokens':1}}}",
     );
-    let amp = line(
-        "{'type':'user','message':{'role':'user','content':'hi'},'session_id':'T-01','parent_tool_use_id':null}",
-    );
     let codex = line(
         "{'session':{'id':'s','timestamp':'2025-04-16T09:00:00Z','instructions':''},'items':[{'type':'message','role':'user','content':[{'type':'input_text','text':'hi'}]}]}",
     );
     let rows = [
-        ("Amp", amp),
         (
             "logs.json",
             line(

@@ -11,6 +11,7 @@ mod sdk_user;
 mod support;
 
 mod amp;
+mod amp_stream;
 mod anthropic;
 mod cases;
 mod chat;

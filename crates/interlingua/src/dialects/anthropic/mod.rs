@@ -1,5 +1,6 @@
 //! The dialects of Anthropic's API and of Claude Code. All of them use the same content blocks (`blocks`).
 
+pub mod amp_stream;
 mod citations;
 pub mod claude_code;
 pub mod claude_stream;

@@ -47,8 +47,8 @@ pub(super) fn failure(
     out: &mut EventSink<'_>,
 ) {
     let first = line.get("errors").and_then(|errors| errors.elements().next());
-    // Qwen Code has a single error.
-    let only = line.get("error").and_then(|error| error.get("message"));
+    // Qwen Code has a single error, and Amp a text.
+    let only = line.get("error").and_then(|error| error.get("message").or(Some(error)));
     let message = first.or(only).and_then(|error| error.take_text(Field::ErrorMessage));
     let message = message.or_else(|| match result?.claimed() {
         Claim::Free => result?.note_text(Field::ErrorMessage),

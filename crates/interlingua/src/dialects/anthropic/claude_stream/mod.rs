@@ -58,6 +58,8 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
         "control_request" if line.has_kind("request", Kind::Object) && line.has_str("request_id") => 6,
         "control_response" if line.has_kind("response", Kind::Object) => 6,
         _ if !session => return None,
+        // Amp prints lines of this form for its threads.
+        _ if line.str_or_empty("session_id").starts_with("T-") => RULED_OUT,
         // The first lines of Qwen Code and of Cursor, whose later lines resemble Claude Code's.
         "system" if line.has_str("qwen_code_version") || cursor_stream::is_head(head) => RULED_OUT,
         // Claude Code has calls within messages.
