@@ -204,6 +204,12 @@ impl<'t> MessageMembers<'t> {
         }
     }
 
+    /// Whether the message has the usage of a response.
+    pub(in crate::dialects::agents) fn has_usage(&self) -> bool {
+        let answer = self.tokens.map(|tokens| Answer { tokens, cost: self.cost, stop: self.finish });
+        answer.is_some_and(|answer| answer.is_told())
+    }
+
     /// Emits the usage of a response and the time of its completion. Steps of the message repeat the usage. Returns
     /// whether a time was emitted.
     pub(in crate::dialects::agents) fn usage(

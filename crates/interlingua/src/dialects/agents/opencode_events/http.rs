@@ -36,7 +36,6 @@ fn opens_session(request: &str) -> bool {
 
 /// The failure that a response reports.
 pub(super) fn refusal<'t>(response: Val<'t>, body: Option<Val<'t>>) -> Failure<'t> {
-    response.note_str("request", Field::Structure);
     let status =
         response.note_u64("status", Field::ErrorStatus).and_then(|status| u16::try_from(status).ok());
     let inner = body.and_then(|body| body.get("data")).filter(|data| data.has_str("message")).or(body);

@@ -72,7 +72,12 @@ impl Messages {
         let completed = message.time.and_then(|time| time.get("completed")).and_then(moment);
         let is_prompt = author == Author::User;
         if self.open.contains_key(id) {
-            info.note_str("id", Field::Structure);
+            if completed.is_some() && message.has_usage() {
+                info.note_str("id", Field::TurnId);
+                info.note_str("modelID", Field::TurnModel);
+            } else {
+                info.note_str("id", Field::Structure);
+            }
             if completed.is_some() {
                 message.usage(completed, out);
                 let status = status_of(message.error);
@@ -87,7 +92,8 @@ impl Messages {
             return Some(Session::default());
         }
         self.close_before(session, author, out);
-        let facts = message.session_facts();
+        let is_main = whose == Whose::Main;
+        let facts = if is_main { message.session_facts() } else { Session::default() };
         let mut head = message.head(author, matches!(whose, Whose::Subagent(_)), out);
         head.shape = Shape::List;
         whose.mark(&mut head, subagents);

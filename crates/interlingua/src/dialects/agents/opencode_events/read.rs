@@ -312,7 +312,6 @@ impl EventsReader {
         let status = response.get("status").and_then(|status| status.u64()).unwrap_or_default();
         let body = response.get("body").filter(|body| body.kind() == Kind::Object);
         if let Some(info) = body.filter(|info| http::names_session(response, *info)) {
-            response.note_str("request", Field::Structure);
             let id = info.str_or_empty("id");
             if id != self.root {
                 self.begin(id, out);

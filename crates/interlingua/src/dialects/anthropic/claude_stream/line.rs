@@ -22,11 +22,12 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut EventS
         flag.map(|flag| flag.note(Field::StopReason));
     }
     if own_failure || flag.and_then(|flag| flag.bool()) == Some(true) {
-        failure(line, subtype, result, out);
-        // Without another code, the subtype is the failure's code.
-        let raw = terminal
-            .and_then(|reason| reason.note_text(Field::StopReason))
-            .or_else(|| subtype.and_then(|subtype| subtype.str()));
+        // Without a terminal reason, the subtype of an own failure is the stop reason, and no code.
+        let reason = terminal.or_else(|| subtype.filter(|_| own_failure));
+        let code = subtype.filter(|_| terminal.is_some() || !own_failure);
+        failure(line, (subtype, code), result, out);
+        let raw = reason.and_then(|reason| reason.note_text(Field::StopReason));
+        let raw = raw.or_else(|| subtype.and_then(|subtype| subtype.str()));
         return Stop { class: StopClass::Error, raw, sequence: None, detail: None };
     }
     note_tag(line, "subtype", &["success"]);
@@ -42,7 +43,7 @@ pub(super) fn ended<'t>(line: Val<'t>, result: Option<Val<'t>>, out: &mut EventS
 /// An API failure ends with subtype `success` and `is_error`; the agent's own limits have other subtypes.
 pub(super) fn failure(
     line: Val<'_>,
-    subtype: Option<Val<'_>>,
+    (subtype, code): (Option<Val<'_>>, Option<Val<'_>>),
     result: Option<Val<'_>>,
     out: &mut EventSink<'_>,
 ) {
@@ -61,7 +62,7 @@ pub(super) fn failure(
     });
     let code = line
         .note_str("api_error_type", Field::ErrorCode)
-        .or_else(|| subtype.and_then(|subtype| subtype.note_text(Field::ErrorCode)));
+        .or_else(|| code.and_then(|code| code.note_text(Field::ErrorCode)));
     let class = status.map_or(FailureClass::Other, FailureClass::of_status);
     let message = message.or_else(|| subtype.and_then(|subtype| subtype.str())).unwrap_or_default();
     out.event(&Event::Error(Failure { class, status, code, message, request_id: None, retry_after: None }));
