@@ -62,7 +62,10 @@ fn event(kind: &str, properties: Value) -> Value {
 
 #[test]
 fn item_27_a_part_before_its_message_is_the_users() {
-    let events = universal(SHAPES);
+    let mut frames: Vec<&str> = SHAPES.trim_end().split("\n\n").collect();
+    frames[2..5].rotate_left(1);
+    assert!(frames[4].contains("message.updated"), "the message follows its parts");
+    let events = universal(&(frames.join("\n\n") + "\n\n"));
     let texts: Vec<_> =
         items(&events, "message").iter().map(|item| json!([item["role"], text_of(item)])).collect();
     assert_eq!(
@@ -266,7 +269,11 @@ fn prompts_wait_for_the_session() {
         ..Session::default()
     };
     let sent = client.say(&Event::SessionStarted(settings));
-    assert_eq!(sent, [json!({"method": "POST", "path": "/session?directory=%2Fmy%20project", "body": {}})]);
+    assert_eq!(
+        sent,
+        [json!({"method": "POST", "path": "/session?directory=%2Fmy%20project", "body": {
+        "agent": "plan", "model": {"id": "m/1", "providerID": "fake", "variant": "high"}}})]
+    );
     assert!(client.prompt("one").is_empty());
     assert!(client.say(&interrupt()).is_empty());
     let sent = client.response("POST /session?directory=%2Fmy%20project", 200, &json!({"id": "ses_1"}));

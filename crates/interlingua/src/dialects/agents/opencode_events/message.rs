@@ -125,7 +125,7 @@ impl Messages {
         let id = part.root.str_or_empty("messageID");
         if let Some(message) = self.open.get_mut(id) {
             part.root.note_str("messageID", Field::Structure);
-            message.read(&part, whose, subagents, out);
+            message.read((&part, properties.get("time")), whose, subagents, out);
             return true;
         }
         if !self.is_closed(id) {

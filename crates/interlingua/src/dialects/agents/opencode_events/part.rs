@@ -3,6 +3,7 @@
 
 use super::message::OpenMessage;
 use super::read::{Subagents, Whose};
+use crate::dialects::agents::opencode::moment;
 use crate::dialects::agents::opencode::part::{PartMembers, Sort, opaque, read_event, read_within};
 use crate::dialects::agents::opencode::tool::{self, StateMembers};
 use crate::json::Str;
@@ -44,10 +45,10 @@ struct ToolProgress {
 }
 
 impl OpenMessage {
-    /// Reads the current state of a part.
+    /// Reads the current state of a part, told at that time.
     pub(super) fn read(
         &mut self,
-        part: &PartMembers<'_>,
+        (part, told): (&PartMembers<'_>, Option<Val<'_>>),
         whose: Whose<'_>,
         subagents: &mut Subagents,
         out: &mut EventSink<'_>,
@@ -56,7 +57,7 @@ impl OpenMessage {
         let at = match self.parts.iter().rposition(|known| known.id == id) {
             Some(at) => at,
             None => {
-                let progress = self.begin(part, whose, subagents, out);
+                let progress = self.begin((part, told), whose, subagents, out);
                 self.parts.push(PartState { id: id.to_owned(), progress });
                 self.parts.len() - 1
             }
@@ -87,7 +88,7 @@ impl OpenMessage {
     /// Begins a part.
     fn begin(
         &mut self,
-        part: &PartMembers<'_>,
+        (part, told): (&PartMembers<'_>, Option<Val<'_>>),
         whose: Whose<'_>,
         subagents: &Subagents,
         out: &mut EventSink<'_>,
@@ -123,7 +124,9 @@ impl OpenMessage {
                 let mut head = out.head(ItemKind::ToolCall(tool::call(part)), Author::Assistant);
                 head.within = Some(self.item);
                 head.native_id = part.id.take_text(Field::ItemId);
-                head.time = tool::start(part).map(|time| time.take(Field::ItemTime));
+                // A pending call has no start yet.
+                let time = tool::start(part).or_else(|| told.and_then(moment));
+                head.time = time.map(|time| time.take(Field::ItemTime));
                 whose.mark(&mut head, subagents);
                 let call = Some(out.start(head));
                 Progress::Tool(ToolProgress { call, args: String::new(), is_answered: false })
@@ -219,7 +222,10 @@ impl ToolProgress {
         let state = StateMembers::new(part);
         let child = state.metadata.map(|metadata| metadata.str_or_empty("sessionId")).unwrap_or_default();
         if !child.is_empty() {
-            subagents.started_by(child, part.root.str_or_empty("callID"));
+            let call = part.root.get("callID").filter(|call| call.str().is_some());
+            let is_news = subagents.started_by(child, part.root.str_or_empty("callID"));
+            call.filter(|call| is_news && call.claimed() == Claim::Free)
+                .map(|call| call.note(Field::ItemParentCall));
         }
         self.give_args(&state, out);
         if state.has_ended() {

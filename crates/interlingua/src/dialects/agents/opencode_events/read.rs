@@ -47,11 +47,13 @@ pub(super) struct Subagents {
 }
 
 impl Subagents {
-    /// Remembers the call that started a session: the call's part names the session.
-    pub(super) fn started_by(&mut self, session: &str, call: &str) {
-        if self.calls.get(session).is_none_or(|known| known != call) {
+    /// Remembers the call that started a session: the call's part names the session. Returns whether the call is news.
+    pub(super) fn started_by(&mut self, session: &str, call: &str) -> bool {
+        let is_news = self.calls.get(session).is_none_or(|known| known != call);
+        if is_news {
             self.calls.insert(session, call.to_owned());
         }
+        is_news
     }
 
     /// Whether the session is one of a subagent.
@@ -195,10 +197,11 @@ impl EventsReader {
             event.note_str("type", Field::Structure);
             self.tell(info, out);
         } else {
-            let whose = match self.subagents.sessions.get(id) {
-                Some(()) => Whose::Subagent(id),
-                None => Whose::Other,
-            };
+            let is_subagent = self.subagents.has(id);
+            let whose = if is_subagent { Whose::Subagent(id) } else { Whose::Other };
+            if is_subagent {
+                info.note_str("id", Field::ItemAgent);
+            }
             notice(event, whose, &self.subagents, out);
         }
     }
@@ -255,7 +258,9 @@ impl EventsReader {
                 self.messages.close_prompts(out);
             }
             (Whose::Main, "idle") => {
-                return self.idle(whose, out) && status.note_str("type", Field::Structure).is_some();
+                let ends_turn = self.turn.is_open;
+                status.note_str("type", if ends_turn { Field::StopReason } else { Field::Structure });
+                return self.idle(whose, out);
             }
             // A retry has a text for people.
             _ => return false,

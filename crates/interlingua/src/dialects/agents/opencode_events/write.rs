@@ -50,6 +50,8 @@ struct Settings {
     /// OpenCode's agent, such as `build` or `plan`.
     agent: Option<Str<'static>>,
     variant: Option<Str<'static>>,
+    /// Settings that no request has said yet: only prompts say them.
+    unsaid: Vec<(Field, u64)>,
 }
 
 enum Waiting {
@@ -73,6 +75,7 @@ impl AgentInput for HttpInput {
             Some(id) if id.as_escaped().starts_with("ses") => self.resumed = Some(encode(&id.decode())),
             id => out.lose_some(Field::SessionId, id.as_ref(), Reason::NoSlot),
         }
+        self.settings.defer(self.resumed.is_some(), session, out);
         self.ask_for_session(out);
     }
 
@@ -175,6 +178,9 @@ impl AgentInput for HttpInput {
     fn finish(&mut self, out: &mut WriterOutput<'_>) {
         let id = self.resumed.clone().unwrap_or_else(|| UNKNOWN_SESSION.to_owned());
         self.send_waiting(&id, out);
+        for (field, bytes) in std::mem::take(&mut self.settings.unsaid) {
+            out.ledger.lose_late(field, Reason::NoSlot, 1, bytes);
+        }
     }
 }
 
@@ -185,12 +191,17 @@ impl HttpInput {
             return;
         }
         self.session = SessionState::Opening;
-        let Settings { query, title, .. } = &self.settings;
+        let Settings { query, title, model, agent, variant, unsaid: _ } = &self.settings;
         match &self.resumed {
             Some(id) => end(begin("GET", &format!("/session/{id}{query}"), &mut out.json)),
             None => {
                 let json = begin("POST", &format!("/session{query}"), &mut out.json);
-                json.key("body").object().opt_str("title", title.as_ref()).end_object();
+                json.key("body").object().opt_str("title", title.as_ref()).opt_str("agent", agent.as_ref());
+                if let Some((provider, model)) = model {
+                    json.key("model").object().key("id").str(model).key("providerID").str(provider);
+                    json.opt_str("variant", variant.as_ref()).end_object();
+                }
+                json.end_object();
                 end(json);
             }
         }
@@ -256,13 +267,32 @@ impl Settings {
             model,
             agent: owned(&session.permission_mode),
             variant: owned(&session.effort),
+            unsaid: Vec::new(),
         }
     }
 
-    fn prompt(&self, id: &str, parts: Vec<&Part<'_>>, json: &mut JsonWriter<'_>) {
+    /// Remembers the settings that the request for the session does not say. A resumed session keeps its title.
+    fn defer(&mut self, is_resumed: bool, session: &Session<'_>, out: &mut WriterOutput<'_>) {
+        if is_resumed {
+            out.lose_some(Field::SessionTitle, session.title.as_ref(), Reason::NoSlot);
+        }
+        let (provider, model) = self.model.as_ref().map(|(provider, model)| (provider, model)).unzip();
+        let deferred = [
+            (Field::SessionModel, model.filter(|_| is_resumed)),
+            (Field::SessionProvider, provider.filter(|_| is_resumed && session.provider.is_some())),
+            (Field::PermissionMode, self.agent.as_ref().filter(|_| is_resumed)),
+            (Field::SessionEffort, self.variant.as_ref().filter(|_| is_resumed || self.model.is_none())),
+        ];
+        let said =
+            deferred.into_iter().filter_map(|(field, text)| Some((field, text?.as_escaped().len() as u64)));
+        self.unsaid = said.collect();
+    }
+
+    fn prompt(&mut self, id: &str, parts: Vec<&Part<'_>>, json: &mut JsonWriter<'_>) {
         if parts.is_empty() {
             return;
         }
+        self.unsaid.clear();
         let json = begin("POST", &format!("/session/{id}/prompt_async{}", self.query), json);
         json.key("body").object();
         if let Some((provider, model)) = &self.model {
