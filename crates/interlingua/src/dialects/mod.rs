@@ -42,6 +42,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::kimi_cli::DIALECT,
     &agents::kimi_code::DIALECT,
     &agents::opencode::DIALECT,
+    &agents::acp::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.

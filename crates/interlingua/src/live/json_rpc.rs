@@ -40,7 +40,7 @@ impl<'t> Message<'t> {
 
 /// The name of a request of the agent: the id as text. A number and a string of the same digits are two requests; the
 /// quotes distinguish them if both are open, which no agent does.
-pub(crate) fn id_text<'t>(id: Val<'t>) -> &'t str {
+pub(crate) fn id_text(id: Val<'_>) -> &str {
     let text = id.text();
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }
@@ -64,6 +64,11 @@ impl<T> OpenRequests<T> {
         same.into_iter().chain(oldest).map(|(id, _)| id).collect()
     }
 
+    /// Removes all open requests, in order.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = (Raw<'static>, T)> {
+        self.0.take_all()
+    }
+
     /// Removes an open request for its answer: the id as the agent wrote it, and the remembered value.
     pub(crate) fn remove(&mut self, id: &str) -> Option<(Raw<'static>, T)> {
         self.0.remove(id)
@@ -84,7 +89,7 @@ impl OwnRequests {
     }
 
     /// The method of one of our requests, from the id of its response.
-    pub(crate) fn method_of<'t>(id: Val<'t>) -> Option<&'t str> {
+    pub(crate) fn method_of(id: Val<'_>) -> Option<&str> {
         let (method, number) = id_text(id).rsplit_once('#')?;
         (id.kind() == Kind::String && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(method)
     }
