@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::settings::SessionSettings;
 
 /// An agent that the daemon runs.
@@ -184,19 +184,19 @@ impl Agent {
     }
 
     /// Refuses settings that would not reach the agent.
-    pub(crate) fn check(&self, settings: &SessionSettings) -> Result<(), Problem> {
+    pub(crate) fn check(&self, settings: &SessionSettings) -> Result<(), ApiProblem> {
         let permission = settings.permission();
         if !self.permission_modes.contains(&permission) {
             let known = self.permission_modes.join(", ");
             let detail = format!("{} has no permission mode `{permission}`; it has {known}", self.name);
-            return Err(Problem::mode_not_supported(detail));
+            return Err(ApiProblem::mode_not_supported(detail));
         }
         if let Some(mode) = settings.agent_mode.as_deref().filter(|mode| !self.modes.contains(mode)) {
             let detail = format!("{} has no mode `{mode}`; it has {}", self.name, self.modes.join(", "));
-            return Err(Problem::mode_not_supported(detail));
+            return Err(ApiProblem::mode_not_supported(detail));
         }
         let unsupported = |setting: &str| {
-            Err(Problem::invalid_request(format!("`{setting}` does not reach {}", self.name)))
+            Err(ApiProblem::invalid_request(format!("`{setting}` does not reach {}", self.name)))
         };
         match self.settings {
             Settings::ClaudeArguments | Settings::Mock => Ok(()),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Method;
 use tokio::sync::mpsc;
 
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 
 /// A request of a client, after the server has checked its credentials.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl ApiResponse {
         Self { status: 200, content_type: Some("text/event-stream"), body: ApiBody::Stream(events) }
     }
 
-    pub(crate) fn problem(problem: &Problem, path: &str) -> Self {
+    pub(crate) fn problem(problem: &ApiProblem, path: &str) -> Self {
         Self {
             status: problem.status,
             content_type: Some("application/problem+json"),

@@ -11,7 +11,7 @@ use crate::agents::{AGENTS, Agent};
 use crate::answer::{ApiRequest, ApiResponse};
 use crate::daemon::Daemon;
 use crate::lines;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::session::Session;
 use crate::settings::{MessageBody, PermissionReply, QuestionReply, SessionSettings};
 use crate::subscription::{self, Subscription, Until};
@@ -26,7 +26,7 @@ pub(crate) fn serves(path: &str) -> bool {
 /// How many events a request returns if it names no limit.
 const MOST_EVENTS: u64 = 10_000;
 
-pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiResponse, Problem> {
+pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiResponse, ApiProblem> {
     let path = request.path.trim_end_matches('/').to_owned();
     let parts: Vec<&str> = path.split('/').skip(2).collect();
     let (get, post) = (request.method == Method::GET, request.method == Method::POST);
@@ -75,7 +75,7 @@ pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiRe
                 None => Until::Never,
                 Some("ended") => Until::SessionEnd,
                 Some(other) => {
-                    return Err(Problem::invalid_request(format!(
+                    return Err(ApiProblem::invalid_request(format!(
                         "`until={other}` is unknown; `until=ended` is known"
                     )));
                 }
@@ -115,23 +115,27 @@ pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiRe
             | ["sessions", _, "permissions" | "questions", _, "reply"]
             | ["sessions", _, "questions", _, "reject"],
             ..,
-        ) => Err(Problem::method_not_allowed(format!("`{}` is not a method of this path", request.method))),
-        _ => Err(Problem::not_found(format!("there is no `{path}`"))),
+        ) => {
+            Err(ApiProblem::method_not_allowed(format!("`{}` is not a method of this path", request.method)))
+        }
+        _ => Err(ApiProblem::not_found(format!("there is no `{path}`"))),
     }
 }
 
 /// The body of a request, which must be JSON.
-fn body<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, Problem> {
+fn body<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, ApiProblem> {
     let kind = request.content_type.as_deref().unwrap_or("application/json");
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Problem::unsupported_media_type(format!("the body is `{kind}`, not `application/json`")));
+        return Err(ApiProblem::unsupported_media_type(format!(
+            "the body is `{kind}`, not `application/json`"
+        )));
     }
-    serde_json::from_slice(&request.body).map_err(|error| Problem::invalid_request(error.to_string()))
+    serde_json::from_slice(&request.body).map_err(|error| ApiProblem::invalid_request(error.to_string()))
 }
 
-fn number(request: &ApiRequest, name: &str) -> Result<Option<u64>, Problem> {
+fn number(request: &ApiRequest, name: &str) -> Result<Option<u64>, ApiProblem> {
     let Some(text) = request.parameter(name) else { return Ok(None) };
-    let wrong = |_| Problem::invalid_request(format!("`{name}={text}` is not a number"));
+    let wrong = |_| ApiProblem::invalid_request(format!("`{name}={text}` is not a number"));
     text.parse().map(Some).map_err(wrong)
 }
 
@@ -139,8 +143,8 @@ fn include_raw(request: &ApiRequest) -> bool {
     ["include_raw", "includeRaw"].iter().any(|name| request.parameter(name) == Some("true"))
 }
 
-fn agent(id: &str) -> Result<&'static Agent, Problem> {
-    Agent::named(id).ok_or_else(|| Problem::unsupported_agent(format!("there is no agent `{id}`")))
+fn agent(id: &str) -> Result<&'static Agent, ApiProblem> {
+    Agent::named(id).ok_or_else(|| ApiProblem::unsupported_agent(format!("there is no agent `{id}`")))
 }
 
 fn agents() -> ApiResponse {
@@ -160,7 +164,7 @@ fn agents() -> ApiResponse {
     ApiResponse::json(json!({ "agents": agents }).to_string())
 }
 
-fn modes(id: &str) -> Result<ApiResponse, Problem> {
+fn modes(id: &str) -> Result<ApiResponse, ApiProblem> {
     let modes: Vec<Value> = agent(id)?
         .modes()
         .iter()
@@ -173,13 +177,13 @@ fn modes(id: &str) -> Result<ApiResponse, Problem> {
 }
 
 /// Nothing is installed on behalf of a client.
-fn install(id: &str) -> Result<ApiResponse, Problem> {
+fn install(id: &str) -> Result<ApiResponse, ApiProblem> {
     let agent = agent(id)?;
     if agent.is_installed() {
         return Ok(ApiResponse::empty());
     }
     let detail = format!("install {} with its own installer, so that its program is on the path", agent.name);
-    Err(Problem::install_failed(detail))
+    Err(ApiProblem::install_failed(detail))
 }
 
 /// The description of a session.
@@ -203,7 +207,7 @@ fn info(session: &Session, row: &AgentSessionRow) -> Value {
     })
 }
 
-async fn sessions(daemon: &Daemon) -> Result<ApiResponse, Problem> {
+async fn sessions(daemon: &Daemon) -> Result<ApiResponse, ApiProblem> {
     let mut all = Vec::new();
     for session in daemon.sessions().await {
         let row = session.row().await;
@@ -214,7 +218,7 @@ async fn sessions(daemon: &Daemon) -> Result<ApiResponse, Problem> {
     Ok(ApiResponse::json(json!({ "sessions": all }).to_string()))
 }
 
-async fn events(daemon: &Daemon, id: &str, request: &ApiRequest) -> Result<ApiResponse, Problem> {
+async fn events(daemon: &Daemon, id: &str, request: &ApiRequest) -> Result<ApiResponse, ApiProblem> {
     let session = daemon.session(id).await?;
     let after = number(request, "offset")?.unwrap_or(0);
     let most = number(request, "limit")?.unwrap_or(MOST_EVENTS).min(MOST_EVENTS);
@@ -241,14 +245,14 @@ fn list(name: &str, rows: &[interlingua_store::AgentEventRow], include_raw: bool
 }
 
 /// The session as a record, which `check` accepts.
-async fn record(daemon: &Daemon, id: &str) -> Result<ApiResponse, Problem> {
+async fn record(daemon: &Daemon, id: &str) -> Result<ApiResponse, ApiProblem> {
     let session = daemon.session(id).await?;
     let side = |name: &str| {
-        Dialect::named(name).ok_or_else(|| Problem::stream_error(format!("no dialect `{name}`")))
+        Dialect::named(name).ok_or_else(|| ApiProblem::stream_error(format!("no dialect `{name}`")))
     };
     let (from, to) = ((side("universal")?, Role::Live), (side("record")?, Role::Log));
-    let mut pipe =
-        Pipe::new(from, to, &Options::default()).map_err(|error| Problem::stream_error(error.to_string()))?;
+    let mut pipe = Pipe::new(from, to, &Options::default())
+        .map_err(|error| ApiProblem::stream_error(error.to_string()))?;
     let (mut record, mut after) = (Vec::new(), 0);
     loop {
         let rows = session.events(after, MOST_EVENTS).await?;

@@ -9,7 +9,7 @@ use tokio::sync::RwLock;
 
 use crate::agents::Agent;
 use crate::answer::{ApiRequest, ApiResponse};
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::session::Session;
 use crate::settings::SessionSettings;
 use crate::{api, recovery};
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Daemon {
 
 impl Daemon {
     /// Opens the store. Turns that an earlier daemon left open are closed as errors.
-    pub async fn open(settings: DaemonSettings) -> Result<Self, Problem> {
+    pub async fn open(settings: DaemonSettings) -> Result<Self, ApiProblem> {
         let log = SessionLog::open(&settings.place)?;
         let mut sessions = HashMap::new();
         for row in log.sessions().await? {
@@ -84,9 +84,9 @@ impl Daemon {
         }
     }
 
-    pub(crate) async fn session(&self, id: &str) -> Result<Arc<Session>, Problem> {
+    pub(crate) async fn session(&self, id: &str) -> Result<Arc<Session>, ApiProblem> {
         let found = self.0.sessions.read().await.get(id).cloned();
-        found.ok_or_else(|| Problem::session_not_found(format!("no session has the id `{id}`")))
+        found.ok_or_else(|| ApiProblem::session_not_found(format!("no session has the id `{id}`")))
     }
 
     pub(crate) async fn sessions(&self) -> Vec<Arc<Session>> {
@@ -94,16 +94,20 @@ impl Daemon {
     }
 
     /// Creates a session. The agent starts with the first message.
-    pub(crate) async fn create(&self, id: &str, settings: SessionSettings) -> Result<Arc<Session>, Problem> {
+    pub(crate) async fn create(
+        &self,
+        id: &str,
+        settings: SessionSettings,
+    ) -> Result<Arc<Session>, ApiProblem> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_name) {
             let detail = "an id has 1 to 128 letters, digits and the characters `-_.:`";
-            return Err(Problem::invalid_request(detail));
+            return Err(ApiProblem::invalid_request(detail));
         }
         let agent = Agent::named(&settings.agent).ok_or_else(|| {
             let known: Vec<&str> = crate::AGENTS.iter().map(|agent| agent.id).collect();
             let detail = format!("there is no agent `{}`; there are {}", settings.agent, known.join(", "));
-            Problem::unsupported_agent(detail)
+            ApiProblem::unsupported_agent(detail)
         })?;
         agent.check(&settings)?;
         if let Some(directory) = &settings.directory {
@@ -111,14 +115,14 @@ impl Daemon {
         }
         if !agent.is_installed() {
             let program = agent.program.unwrap_or(agent.id);
-            return Err(Problem::agent_not_installed(format!("`{program}` is not on the path")));
+            return Err(ApiProblem::agent_not_installed(format!("`{program}` is not on the path")));
         }
-        let stored =
-            serde_json::to_string(&settings).map_err(|error| Problem::invalid_request(error.to_string()))?;
+        let stored = serde_json::to_string(&settings)
+            .map_err(|error| ApiProblem::invalid_request(error.to_string()))?;
         let row = AgentSessionRow::new(id, agent.id, stored);
         let mut sessions = self.0.sessions.write().await;
         if sessions.contains_key(id) || !self.0.log.create(row.clone()).await? {
-            return Err(Problem::session_already_exists(format!("a session has the id `{id}` already")));
+            return Err(ApiProblem::session_already_exists(format!("a session has the id `{id}` already")));
         }
         let session = Arc::new(Session::new(agent, settings, row, self.0.log.clone()));
         session.begin().await?;
@@ -127,7 +131,7 @@ impl Daemon {
     }
 
     /// Deletes a session with its events. A running agent is stopped.
-    pub(crate) async fn delete(&self, id: &str) -> Result<(), Problem> {
+    pub(crate) async fn delete(&self, id: &str) -> Result<(), ApiProblem> {
         let session = self.session(id).await?;
         session.terminate().await?;
         self.0.sessions.write().await.remove(id);
@@ -135,8 +139,8 @@ impl Daemon {
         Ok(())
     }
 
-    fn check_directory(&self, directory: &Path) -> Result<(), Problem> {
-        let wrong = |detail: String| Err(Problem::invalid_request(detail));
+    fn check_directory(&self, directory: &Path) -> Result<(), ApiProblem> {
+        let wrong = |detail: String| Err(ApiProblem::invalid_request(detail));
         if !directory.is_absolute() {
             return wrong(format!("`{}` is not an absolute path", directory.display()));
         }
@@ -149,7 +153,7 @@ impl Daemon {
         }
         if !self.0.roots.is_empty() && !self.0.roots.iter().any(|root| real.starts_with(root)) {
             let detail = format!("`{}` is outside the allowed folders", directory.display());
-            return Err(Problem::permission_denied(detail));
+            return Err(ApiProblem::permission_denied(detail));
         }
         Ok(())
     }

@@ -26,4 +26,4 @@ mod subscription;
 pub use agents::{AGENTS, Agent};
 pub use answer::{ApiBody, ApiRequest, ApiResponse};
 pub use daemon::{Daemon, DaemonSettings};
-pub use problem::Problem;
+pub use problem::ApiProblem;

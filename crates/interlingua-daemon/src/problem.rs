@@ -7,7 +7,7 @@ use interlingua_store::StoreError;
 /// An error that a client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct ApiProblem {
     /// The last part of the type, such as `session_not_found`.
     pub kind: &'static str,
     /// The HTTP status.
@@ -18,7 +18,7 @@ pub struct Problem {
 
 macro_rules! problems {
     ($($(#[$about:meta])* $name:ident => $status:literal,)*) => {
-        impl Problem {
+        impl ApiProblem {
             $($(#[$about])* pub(crate) fn $name(detail: impl Into<String>) -> Self {
                 Self { kind: stringify!($name), status: $status, detail: detail.into() }
             })*
@@ -72,7 +72,7 @@ problems! {
     timeout => 504,
 }
 
-impl Problem {
+impl ApiProblem {
     /// The body.
     pub(crate) fn json(&self, instance: &str) -> String {
         let Self { kind, status, detail } = self;
@@ -87,16 +87,16 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ApiProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.detail)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for ApiProblem {}
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
-        Problem::stream_error(format!("the store failed: {error}"))
+        ApiProblem::stream_error(format!("the store failed: {error}"))
     }
 }

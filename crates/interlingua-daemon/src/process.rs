@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::agents::Agent;
 use crate::mock;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::settings::SessionSettings;
 
 /// The connection to a running agent. Dropping it ends the agent.
@@ -88,7 +88,7 @@ impl RunningAgent {
         agent: &Agent,
         settings: &SessionSettings,
         native_id: Option<&str>,
-    ) -> Result<(Self, mpsc::Receiver<AgentOutput>), Problem> {
+    ) -> Result<(Self, mpsc::Receiver<AgentOutput>), ApiProblem> {
         let (output, received) = mpsc::channel(WAITING);
         let (input, to_write) = mpsc::unbounded_channel();
         if agent.program.is_none() {
@@ -98,7 +98,7 @@ impl RunningAgent {
         }
         let missing = || {
             let program = agent.program.unwrap_or(agent.id);
-            Problem::agent_not_installed(format!(
+            ApiProblem::agent_not_installed(format!(
                 "`{program}` is not on the path; install {} first",
                 agent.name
             ))
@@ -113,7 +113,7 @@ impl RunningAgent {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn().map_err(|error| {
-            Problem::agent_process_exited(format!("{} cannot be started: {error}", path.display()))
+            ApiProblem::agent_process_exited(format!("{} cannot be started: {error}", path.display()))
         })?;
         let group = child.id();
         let task = tokio::spawn(supervise(child, to_write, output));

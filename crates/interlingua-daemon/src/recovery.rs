@@ -6,7 +6,7 @@ use interlingua_store::{AgentEventRow, AgentSessionRow, SessionLog};
 use serde_json::{Value, json};
 
 use crate::lines;
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::session::now_ms;
 
 /// How many events are read at once.
@@ -25,7 +25,7 @@ struct LeftOpen {
 pub(crate) async fn close_open_turn(
     mut row: AgentSessionRow,
     log: &SessionLog,
-) -> Result<AgentSessionRow, Problem> {
+) -> Result<AgentSessionRow, ApiProblem> {
     let mut open = LeftOpen::default();
     let mut after = 0;
     loop {

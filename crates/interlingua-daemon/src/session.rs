@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::agents::Agent;
 use crate::lines::{self, EventLine};
-use crate::problem::Problem;
+use crate::problem::ApiProblem;
 use crate::process::{AgentEnd, AgentOutput, RunningAgent};
 use crate::settings::{MessageBody, PermissionReply, QuestionReply, Reply, SessionSettings};
 
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// Writes the first event of a new session.
-    pub(crate) async fn begin(&self) -> Result<(), Problem> {
+    pub(crate) async fn begin(&self) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         let mut stream = self.stream(&state.row, None)?;
         let mut out = Vec::new();
@@ -98,8 +98,8 @@ impl Session {
     }
 
     /// A stream that continues the session's events.
-    fn stream(&self, row: &AgentSessionRow, native_id: Option<&str>) -> Result<AgentStream, Problem> {
-        let failed = |error: Error| Problem::stream_error(error.to_string());
+    fn stream(&self, row: &AgentSessionRow, native_id: Option<&str>) -> Result<AgentStream, ApiProblem> {
+        let failed = |error: Error| ApiProblem::stream_error(error.to_string());
         let progress = (row.sequence > 0)
             .then(|| SessionProgress::new(row.sequence, row.items, row.turns, native_id.map(str::to_owned)));
         let options = Options::default()
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// Starts the agent, if it does not run.
-    fn start(self: &Arc<Self>, state: &mut SessionState) -> Result<(), Problem> {
+    fn start(self: &Arc<Self>, state: &mut SessionState) -> Result<(), ApiProblem> {
         if state.running.is_some() {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl Session {
     }
 
     /// Stores the events of the output, and then tells the readers.
-    async fn store(&self, state: &mut SessionState, out: &[u8]) -> Result<(), Problem> {
+    async fn store(&self, state: &mut SessionState, out: &[u8]) -> Result<(), ApiProblem> {
         let events = lines::read(out);
         if events.is_empty() {
             return Ok(());
@@ -245,7 +245,7 @@ impl Session {
     }
 
     /// The events after a number, at most `most`: from memory if they are recent, else from the store.
-    pub(crate) async fn events(&self, after: u64, most: u64) -> Result<Vec<AgentEventRow>, Problem> {
+    pub(crate) async fn events(&self, after: u64, most: u64) -> Result<Vec<AgentEventRow>, ApiProblem> {
         let in_memory = {
             let recent = self.recent();
             let first = recent.rows.front().map_or(u64::MAX, |row| row.sequence);
@@ -265,24 +265,24 @@ impl Session {
     }
 
     /// Sends a prompt. Returns the number of the event before the turn.
-    pub(crate) async fn prompt(self: &Arc<Self>, body: &MessageBody) -> Result<u64, Problem> {
+    pub(crate) async fn prompt(self: &Arc<Self>, body: &MessageBody) -> Result<u64, ApiProblem> {
         if body.message.trim().is_empty() && body.attachments.is_empty() {
-            return Err(Problem::invalid_request("the message is empty"));
+            return Err(ApiProblem::invalid_request("the message is empty"));
         }
         let media = self.media(body).await?;
         let mut state = self.state.lock().await;
         if state.row.ended {
-            return Err(Problem::session_ended("the session has ended"));
+            return Err(ApiProblem::session_ended("the session has ended"));
         }
         if state.in_turn {
-            return Err(Problem::session_busy("a turn is running; wait for its end or interrupt it"));
+            return Err(ApiProblem::session_busy("a turn is running; wait for its end or interrupt it"));
         }
         self.start(&mut state)?;
         let before = state.row.sequence;
         state.client_items += 1;
         let item = ItemId(state.client_items);
         let Some((stream, agent)) = &mut state.running else {
-            return Err(Problem::agent_process_exited("the agent does not run"));
+            return Err(ApiProblem::agent_process_exited("the agent does not run"));
         };
         let mut out = Vec::new();
         tick(stream, &mut out);
@@ -311,7 +311,7 @@ impl Session {
     }
 
     /// The attachments as parts of a prompt.
-    async fn media(&self, body: &MessageBody) -> Result<Vec<Part<'static>>, Problem> {
+    async fn media(&self, body: &MessageBody) -> Result<Vec<Part<'static>>, ApiProblem> {
         let mut parts = Vec::new();
         for attachment in &body.attachments {
             let path = std::path::Path::new(&attachment.path);
@@ -325,10 +325,10 @@ impl Session {
             let kind = attachment.mime.clone().or_else(guessed).filter(|kind| kind.starts_with("image/"));
             let Some(kind) = kind.filter(|_| self.agent.images) else {
                 let detail = format!("{} takes no attachment such as `{}`", self.agent.name, attachment.path);
-                return Err(Problem::invalid_request(detail));
+                return Err(ApiProblem::invalid_request(detail));
             };
             let bytes = tokio::fs::read(path).await.map_err(|error| {
-                Problem::invalid_request(format!("`{}` cannot be read: {error}", attachment.path))
+                ApiProblem::invalid_request(format!("`{}` cannot be read: {error}", attachment.path))
             })?;
             let name = attachment.filename.as_deref().map(|name| Str::from_plain(name).into_owned());
             parts.push(Part::Media(Media {
@@ -344,7 +344,7 @@ impl Session {
     }
 
     /// Interrupts the running turn. Without a turn nothing happens.
-    pub(crate) async fn interrupt(self: &Arc<Self>) -> Result<(), Problem> {
+    pub(crate) async fn interrupt(self: &Arc<Self>) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         let turn = state.row.turns;
         let in_turn = state.in_turn;
@@ -374,7 +374,7 @@ impl Session {
     }
 
     /// Ends the session and its agent. A second call does nothing.
-    pub(crate) async fn terminate(&self) -> Result<(), Problem> {
+    pub(crate) async fn terminate(&self) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         if state.row.ended {
             return Ok(());
@@ -408,7 +408,7 @@ impl Session {
     }
 
     /// Answers a permission request.
-    pub(crate) async fn decide(&self, id: &str, reply: &PermissionReply) -> Result<(), Problem> {
+    pub(crate) async fn decide(&self, id: &str, reply: &PermissionReply) -> Result<(), ApiProblem> {
         let status = match reply.reply {
             Reply::Once => "accept",
             Reply::Always => "accept_for_session",
@@ -426,7 +426,7 @@ impl Session {
     }
 
     /// Answers a question, or rejects it.
-    pub(crate) async fn answer(&self, id: &str, reply: Option<&QuestionReply>) -> Result<(), Problem> {
+    pub(crate) async fn answer(&self, id: &str, reply: Option<&QuestionReply>) -> Result<(), ApiProblem> {
         self.resolve(id, "question", |data| {
             let Some(reply) = reply else {
                 data["status"] = "rejected".into();
@@ -435,7 +435,7 @@ impl Session {
             let prompts = data["prompts"].as_array().map_or(1, Vec::len);
             if reply.answers.len() != prompts {
                 let detail = format!("{} answers for {prompts} questions", reply.answers.len());
-                return Err(Problem::invalid_request(detail));
+                return Err(ApiProblem::invalid_request(detail));
             }
             data["status"] = "answered".into();
             data["response"] = reply.answers.iter().flatten().next().cloned().into();
@@ -450,31 +450,31 @@ impl Session {
         &self,
         id: &str,
         sort: &str,
-        answer: impl FnOnce(&mut Value) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        answer: impl FnOnce(&mut Value) -> Result<(), ApiProblem>,
+    ) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         let requested = format!("{sort}.requested");
         let Some(line) = state.pending.get(id).filter(|line| line.kind == requested) else {
             return Err(if state.resolved.contains(id) {
-                Problem::already_resolved(format!("the {sort} `{id}` is resolved already"))
+                ApiProblem::already_resolved(format!("the {sort} `{id}` is resolved already"))
             } else {
-                Problem::not_found(format!("no {sort} has the id `{id}`"))
+                ApiProblem::not_found(format!("no {sort} has the id `{id}`"))
             });
         };
         let mut text = Vec::new();
         lines::whole(&line.row, false, &mut text);
-        let unreadable = |error: serde_json::Error| Problem::stream_error(error.to_string());
+        let unreadable = |error: serde_json::Error| ApiProblem::stream_error(error.to_string());
         let mut event: Value = serde_json::from_slice(&text).map_err(unreadable)?;
         answer(&mut event["data"])?;
         event["type"] = format!("{sort}.resolved").into();
         event["synthetic"] = false.into();
         let Some((stream, agent)) = &mut state.running else {
-            return Err(Problem::agent_process_exited("the agent does not run any more"));
+            return Err(ApiProblem::agent_process_exited("the agent does not run any more"));
         };
         let mut out = Vec::new();
         tick(stream, &mut out);
         let mut bytes = Vec::new();
-        let failed = |error: Error| Problem::stream_error(error.to_string());
+        let failed = |error: Error| ApiProblem::stream_error(error.to_string());
         let universal = "universal".parse().map_err(failed)?;
         let mut reader = EventReader::new((universal, Role::Live), &Options::default()).map_err(failed)?;
         reader.push(format!("{event}\n").as_bytes(), |event| {

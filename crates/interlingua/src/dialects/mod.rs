@@ -52,6 +52,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::opencode::DIALECT,
     &agents::opencode_events::DIALECT,
     &anthropic::amp_stream::DIALECT,
+    &agents::acp::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.

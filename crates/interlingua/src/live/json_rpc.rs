@@ -64,6 +64,11 @@ impl<T> OpenRequests<T> {
         same.into_iter().chain(oldest).map(|(id, _)| id).collect()
     }
 
+    /// Removes all open requests, in order.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = (Raw<'static>, T)> {
+        self.0.take_all()
+    }
+
     /// Removes an open request for its answer: the id as the agent wrote it, and the remembered value.
     pub(crate) fn remove(&mut self, id: &str) -> Option<(Raw<'static>, T)> {
         self.0.remove(id)

@@ -64,13 +64,23 @@ impl InputSide {
 impl AgentLink {
     /// A connection to an agent that speaks this dialect.
     pub fn new(dialect: &Dialect, options: &Options) -> Result<Self, Error> {
-        Self::with_support(dialect, supports_everything, options)
+        Self::between(dialect, (Role::Live, Role::Input), supports_everything, options)
     }
 
     fn with_support(dialect: &Dialect, support: SupportTable, options: &Options) -> Result<Self, Error> {
-        let (spec, reader) = readable((dialect, Role::Live))?;
-        let input = dialect.role(Role::Input).and_then(|spec| spec.write.as_ref());
-        let input = input.ok_or(Error::CannotWrite(dialect.name, Role::Input.word()))?;
+        Self::between(dialect, (Role::Live, Role::Input), support, options)
+    }
+
+    /// A connection that reads the first role and writes the second.
+    pub(super) fn between(
+        dialect: &Dialect,
+        (read, written): (Role, Role),
+        support: SupportTable,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let (spec, reader) = readable((dialect, read))?;
+        let input = dialect.role(written).and_then(|spec| spec.write.as_ref());
+        let input = input.ok_or(Error::CannotWrite(dialect.name, written.word()))?;
         let options = &Options { source: Some(dialect.name), ..options.clone() };
         Ok(Self {
             stages: Stages::new(dialect, spec, reader(options), options),

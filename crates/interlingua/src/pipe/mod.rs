@@ -11,6 +11,7 @@
 mod agent_link;
 mod answer;
 mod copied;
+mod editor_link;
 mod events;
 mod exchange;
 pub mod lifecycle;
@@ -20,6 +21,7 @@ mod target;
 
 pub use agent_link::{AgentLink, AgentStream};
 pub use answer::{AnswerWriter, function_call};
+pub use editor_link::EditorLink;
 pub use events::EventSink;
 pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedResponse, RequestSummary};
 pub(crate) use lifecycle::ReadPlace;
@@ -106,8 +108,8 @@ pub trait Writer: Send {
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>);
 
     /// Reads a frame of the running agent, and writes the replies that the protocol demands: the next step of a handshake,
-    /// the refusal of a request that no event represents. Only an [`AgentLink`] calls this method, after the frame's
-    /// events; only writers of an agent's input implement it.
+    /// the refusal of a request that no event represents. Only an [`AgentLink`] or an [`EditorLink`] calls this method, after
+    /// the frame's events; only writers of live dialects implement it.
     fn received(&mut self, frame: Val<'_>, out: &mut WriterOutput<'_>) {
         let _ = (frame, out);
     }

@@ -45,7 +45,7 @@ static FORMS: &[UnreadForm] = &[
         },
     },
     UnreadForm {
-        about: "JSON-RPC, as agents speak it with editors",
+        about: "JSON-RPC of another protocol, such as MCP",
         looks_like: &[],
         is: |line| line.str_or_empty("jsonrpc") == "2.0",
     },

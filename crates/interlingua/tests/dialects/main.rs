@@ -10,6 +10,7 @@ mod sdk_user;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod acp;
 mod amp;
 mod amp_stream;
 mod anthropic;

@@ -288,6 +288,19 @@ const TABLES: &[Excuse] = &[
 ];
 
 const SAID_OTHERWISE: &[Excuse] = &[
+    (
+        "universal",
+        "acp",
+        "call/args",
+        "a permission request completes a call that was announced without arguments",
+    ),
+    ("universal", "acp", "call/name", "a tool's group has no place"),
+    (
+        "universal",
+        "acp",
+        "result/text",
+        "a JSON value beside a text is the agent's raw output, which is not read again",
+    ),
     ("*", "opencode", "result/text", "a result stands with its call, and calls in their order"),
     ("opencode", "universal", "message/text User", "words of the program in a message end before it does"),
     ("record*", "universal", "message/text User", "words of the program in a message end before it does"),

@@ -1,5 +1,6 @@
 //! Dialects of the agents family.
 
+pub mod acp;
 pub mod amp;
 pub mod copilot_cli;
 pub mod copilot_stream;
