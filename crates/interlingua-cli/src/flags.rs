@@ -405,6 +405,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "PLACE")]
     pub(crate) store: Option<String>,
 
+    /// Run agents, too: sessions with universal events below `/v1/sessions`, kept in the store
+    #[arg(long)]
+    pub(crate) agents: bool,
+
+    /// Let agents work only in this folder and below it; may be given several times
+    #[arg(long, value_name = "DIR", requires = "agents")]
+    pub(crate) agent_root: Vec<PathBuf>,
+
     /// Only check the configuration
     #[arg(long)]
     pub(crate) check: bool,

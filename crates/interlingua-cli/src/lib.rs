@@ -8,6 +8,7 @@
 //!
 //! stdout is for data, stderr for messages. All prose is in `render` and `error`; no meaning depends on colour.
 
+mod agents;
 mod backends;
 mod check;
 mod convert;

@@ -5,13 +5,16 @@ use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use interlingua_daemon::{ApiProblem, Daemon, DaemonSettings};
 use interlingua_gateway::{
     BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, StoreSettings,
     SystemLookup,
 };
 use interlingua_report::{render, safe};
+use interlingua_store::StorePlace;
 use tokio::runtime::Runtime;
 
+use crate::agents::AgentPaths;
 use crate::error::{CommandError, Exit};
 use crate::flags::{GatewayFlags, Mock, Serve, With};
 use crate::programs::{PointedProgram, Target};
@@ -43,12 +46,21 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
     // The server starts further threads with executors of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(CommandError::Output)?.block_on(async {
-        let server = start(config).await?;
+        let daemon = if args.agents { Some(open_daemon(&config, args).await?) } else { None };
+        let mut parts = server_parts();
+        if let Some(daemon) = &daemon {
+            let runtime = tokio::runtime::Handle::current();
+            parts = parts.with_extension(AgentPaths { daemon: daemon.clone(), runtime });
+        }
+        let server = Server::start(config, &SystemLookup, parts).await.map_err(CommandError::Gateway)?;
         talk.say(&format!("listening on http://{}\n", server.address()));
         let reloading = reload_on_signal(server.handle(), &args.gateway, talk);
         tokio::select! {
             () = server.serve(stopped()) => {}
             () = reloading => {}
+        }
+        if let Some(daemon) = daemon {
+            daemon.stop().await;
         }
         Ok(Exit::Done)
     })
@@ -65,7 +77,17 @@ pub(crate) fn mock(args: &Mock, talk: &Talk) -> Result<Exit, CommandError> {
         mock: Some(script),
         quiet: args.quiet.clone(),
     };
-    serve(&Serve { gateway, listen: args.listen, store: None, check: args.check }, talk)
+    serve(
+        &Serve {
+            gateway,
+            listen: args.listen,
+            store: None,
+            agents: false,
+            agent_root: Vec::new(),
+            check: args.check,
+        },
+        talk,
+    )
 }
 
 /// Runs a program with a gateway of its own, and ends the gateway with the program.
@@ -130,10 +152,25 @@ fn runtime() -> Result<Runtime, CommandError> {
 }
 
 async fn start(config: Config) -> Result<Server, CommandError> {
+    Server::start(config, &SystemLookup, server_parts()).await.map_err(CommandError::Gateway)
+}
+
+fn server_parts() -> ServerParts {
     // Calls that the store refuses are told with `--quiet`, too.
-    let parts =
-        ServerParts::default().with_troubles(|trouble| Talk::always(&format!("warning: {trouble}\n")));
-    Server::start(config, &SystemLookup, parts).await.map_err(CommandError::Gateway)
+    ServerParts::default().with_troubles(|trouble| Talk::always(&format!("warning: {trouble}\n")))
+}
+
+/// The daemon that runs agents. Its sessions are in the store of the calls, or else in a file in the current directory.
+async fn open_daemon(config: &Config, args: &Serve) -> Result<Daemon, CommandError> {
+    let place = config.store.as_ref().map_or("interlingua-agents.db", |store| store.place.as_str());
+    let Ok(place) = place.parse::<StorePlace>();
+    let mut settings = DaemonSettings::new(place);
+    for root in &args.agent_root {
+        let real = root.canonicalize();
+        settings.roots.push(real.map_err(|error| CommandError::Read(safe::path_name(root), error))?);
+    }
+    let failed = |problem: ApiProblem| CommandError::Usage(problem.detail, None);
+    Daemon::open(settings).await.map_err(failed)
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.

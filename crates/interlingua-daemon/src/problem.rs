@@ -23,9 +23,6 @@ macro_rules! problems {
                 Self { kind: stringify!($name), status: $status, detail: detail.into() }
             })*
         }
-
-        /// The kinds of problems with their statuses, for the description of the API.
-        pub(crate) const KINDS: &[(&str, u16)] = &[$((stringify!($name), $status)),*];
     };
 }
 
@@ -36,8 +33,6 @@ problems! {
     unsupported_agent => 400,
     /// A mode that the agent does not have.
     mode_not_supported => 400,
-    /// The token is missing or wrong.
-    token_invalid => 401,
     /// A directory outside the allowed ones.
     permission_denied => 403,
     /// No session has this id.
@@ -56,10 +51,6 @@ problems! {
     session_ended => 409,
     /// The request was answered already.
     already_resolved => 409,
-    /// The events before the first stored one were deleted.
-    events_expired => 410,
-    /// The body is too large.
-    too_large => 413,
     /// The body is not JSON.
     unsupported_media_type => 415,
     /// The program of the agent cannot be installed by the daemon.
@@ -68,8 +59,6 @@ problems! {
     agent_process_exited => 500,
     /// The agent or the store failed.
     stream_error => 502,
-    /// The agent did not answer in time.
-    timeout => 504,
 }
 
 impl ApiProblem {

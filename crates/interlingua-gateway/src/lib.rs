@@ -19,6 +19,7 @@ mod clients;
 mod compaction;
 mod config;
 mod connections;
+mod extension;
 mod feed;
 mod feed_reader;
 mod finished;
@@ -43,6 +44,7 @@ pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
     StoreSettings, SystemLookup, TelemetrySettings,
 };
+pub use extension::{Extension, ExtensionBody, ExtensionRequest, ExtensionResponse};
 pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use handler::{Handler, HandlerAnswer, HandlerCall};

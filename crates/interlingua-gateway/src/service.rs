@@ -23,6 +23,7 @@ use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::connections::Connections;
+use crate::extension::{Extension, ExtensionRequest};
 use crate::feed::FeedView;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
@@ -42,6 +43,7 @@ pub(crate) struct Gateway {
     /// Open connections hold a read guard.
     connections: Arc<tokio::sync::RwLock<()>>,
     handlers: Handlers,
+    extension: Option<Arc<dyn Extension>>,
 }
 
 /// The handlers of a gateway by the names of their backends.
@@ -57,6 +59,7 @@ pub struct ServerParts {
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) handlers: Handlers,
     pub(crate) troubles: Option<TroubleReport>,
+    pub(crate) extension: Option<Arc<dyn Extension>>,
 }
 
 impl std::fmt::Debug for ServerParts {
@@ -76,6 +79,12 @@ impl ServerParts {
     #[must_use]
     pub fn with_troubles(self, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { troubles: Some(Arc::new(say)), ..self }
+    }
+
+    /// Adds further paths.
+    #[must_use]
+    pub fn with_extension(self, extension: impl Extension) -> Self {
+        Self { extension: Some(Arc::new(extension)), ..self }
     }
 
     /// Adds a backend that is a program.
@@ -207,7 +216,7 @@ static OWN_HEADERS: [HeaderName; 5] = [
 impl Gateway {
     pub(crate) fn new(
         state: GatewayState,
-        ServerParts { recorder, handlers, .. }: ServerParts,
+        ServerParts { recorder, handlers, extension, .. }: ServerParts,
         store: Option<CallStore>,
         telemetry: Option<Telemetry>,
     ) -> Self {
@@ -218,6 +227,7 @@ impl Gateway {
             closing: Arc::new(watch::Sender::new(false)),
             connections: Arc::default(),
             handlers,
+            extension,
         }
     }
 
@@ -231,6 +241,7 @@ impl Gateway {
             closing: Arc::clone(&self.closing),
             connections: Arc::clone(&self.connections),
             handlers: self.handlers.clone(),
+            extension: self.extension.clone(),
         }
     }
 
@@ -297,6 +308,9 @@ impl Gateway {
         }
         if let Some(id) = path.strip_prefix("/v1/receipts/").filter(|_| request.method() == Method::GET) {
             return self.receipt(&state, request.headers(), id).await;
+        }
+        if let Some(extension) = self.extension.as_ref().filter(|extension| extension.serves(&path)) {
+            return extended(&state, extension, request, path).await;
         }
         let Some((api, endpoint, model)) = find(request.method().as_str(), &path, request.headers()) else {
             let detail = format!("no endpoint has this path: {} {path}", request.method());
@@ -523,6 +537,28 @@ impl Gateway {
             return call.count(route, context).await;
         }
         call.run(route, context, tracker).await
+    }
+}
+
+/// The answer of an extension.
+async fn extended(
+    state: &GatewayState,
+    extension: &Arc<dyn Extension>,
+    request: Request<Incoming>,
+    path: String,
+) -> Response<AnswerBody> {
+    if !extension.is_public(&path) && state.authorize_bearer(request.headers()).is_none() {
+        return no_key();
+    }
+    let (method, headers) = (request.method().clone(), request.headers().clone());
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    match state.body(request).await {
+        Ok(body) => {
+            let request = ExtensionRequest { method, path, query, headers, body };
+            extension.answer(request).await.into_response()
+        }
+        Err(failure) if failure.class == FailureClass::TooLarge => problem(413, &failure.message),
+        Err(failure) => problem(400, &failure.message),
     }
 }
 

@@ -208,8 +208,8 @@ impl AgentStream {
             _ => {}
         }
         json.emit(out).begin_push();
-        let target = WriterOutput::new(json.emit(out), &mut link.ledger);
-        EventSink { writer: &mut **writer, order, out: target }.event_unclaimed(event);
+        let mut target = WriterOutput::new(json.emit(out), &mut link.ledger);
+        EventSink { writer: &mut **writer, order, out: target.of_client() }.event(event);
         json.emit(out).end_push();
     }
 

@@ -22,11 +22,21 @@ pub struct WriterOutput<'o> {
     pub(super) late: bool,
     /// The events were synthesized by us: no leaf of the source holds their values.
     pub(super) made_up: bool,
+    /// The events are those of a client, not of the agent that is read.
+    pub(super) from_client: bool,
 }
 
 impl<'o> WriterOutput<'o> {
     pub(super) const fn new(json: JsonWriter<'o>, ledger: &'o mut Ledger) -> Self {
-        Self { json, ledger, frame: None, place: TapePlace::FRAME, late: false, made_up: false }
+        Self {
+            json,
+            ledger,
+            frame: None,
+            place: TapePlace::FRAME,
+            late: false,
+            made_up: false,
+            from_client: false,
+        }
     }
 }
 
@@ -37,20 +47,36 @@ impl WriterOutput<'_> {
     }
 
     pub(crate) fn reborrow(&mut self) -> WriterOutput<'_> {
-        let Self { frame, place, late, made_up, .. } = *self;
-        WriterOutput { json: self.json.reborrow(), ledger: self.ledger, frame, place, late, made_up }
+        let Self { frame, place, late, made_up, from_client, .. } = *self;
+        WriterOutput {
+            json: self.json.reborrow(),
+            ledger: self.ledger,
+            frame,
+            place,
+            late,
+            made_up,
+            from_client,
+        }
     }
 
     /// The same ledger with another JSON output.
     pub(crate) fn redirected<'s>(&'s mut self, json: JsonWriter<'s>) -> WriterOutput<'s> {
-        let Self { frame, place, late, made_up, .. } = *self;
-        WriterOutput { json, ledger: self.ledger, frame, place, late, made_up }
+        let Self { frame, place, late, made_up, from_client, .. } = *self;
+        WriterOutput { json, ledger: self.ledger, frame, place, late, made_up, from_client }
     }
 
     /// The same output, which passes no bytes on: see [`JsonWriter::without_spilling`].
     pub(crate) fn without_spilling(&mut self) -> WriterOutput<'_> {
-        let Self { frame, place, late, made_up, .. } = *self;
-        WriterOutput { json: self.json.without_spilling(), ledger: self.ledger, frame, place, late, made_up }
+        let Self { frame, place, late, made_up, from_client, .. } = *self;
+        WriterOutput {
+            json: self.json.without_spilling(),
+            ledger: self.ledger,
+            frame,
+            place,
+            late,
+            made_up,
+            from_client,
+        }
     }
 
     /// The same output for events that were held back. Their frames are gone, so their losses have no leaf.
@@ -72,6 +98,16 @@ impl WriterOutput<'_> {
     pub(crate) fn at(&mut self, read: ReadPlace) -> Option<WriterOutput<'_>> {
         let is_here = read.frame == self.ledger.frame_number();
         is_here.then(|| WriterOutput { place: read.place, ..self.reborrow() })
+    }
+
+    /// The same output for events of a client.
+    pub(super) fn of_client(&mut self) -> WriterOutput<'_> {
+        WriterOutput { from_client: true, ..self.of_no_frame() }
+    }
+
+    /// Whether the events are those of a client, not of the agent that is read.
+    pub(crate) const fn is_from_client(&self) -> bool {
+        self.from_client
     }
 
     /// Whether no leaf of the source is claimed for the events at hand.

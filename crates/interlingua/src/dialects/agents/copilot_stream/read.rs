@@ -140,10 +140,7 @@ impl CopilotStreamReader {
             let mut head = out.head(ItemKind::Message, Author::Assistant);
             head.parent_call = line.data.take_str("parentToolCallId", Field::ItemParentCall);
             head.model.clone_from(&self.model);
-            let mut head = self.log.begin(head, line);
-            // The line that repeats the answer has the id of the answer.
-            head.native_id = None;
-            let item = out.start(head);
+            let item = out.start(self.log.begin(head, line));
             self.answers.push((agent.to_owned(), StreamedAnswer { item, blocks: Vec::new() }));
             self.answers.len() - 1
         });
@@ -209,6 +206,7 @@ impl CopilotStreamReader {
         answer.complete(Status::Completed, out);
         if turn != Turn::default() {
             let model = data.str_or_empty("model");
+            let turn = Turn { model: data.note_str("model", Field::TurnModel), ..turn };
             self.log.accounts.tell(&turn, model, out);
         }
     }

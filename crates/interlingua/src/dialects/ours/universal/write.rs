@@ -553,7 +553,7 @@ impl UniversalWriter {
 
 impl Writer for UniversalWriter {
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
-        self.from_client = out.is_made_up();
+        self.from_client = out.is_from_client();
         match &mut self.beginning {
             None => self.tell(event, out),
             Some(beginning) => {
@@ -565,6 +565,7 @@ impl Writer for UniversalWriter {
     }
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        self.from_client = false;
         let Some(leftover) = self.wait(leftover, out) else { return };
         if matches!(leftover.body, LeftoverBody::Unparsed { more: true, .. } | LeftoverBody::Kept { .. }) {
             self.begin_now(out);
