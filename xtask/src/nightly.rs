@@ -91,6 +91,11 @@ fn suites(traffic: &[PathBuf]) -> Vec<Suite> {
             commands: vec![build(), command("python3", ["tests/gateway/agents.py", "--self-check"])],
         },
         Suite {
+            name: "live",
+            about: "Codex, OpenCode and five agents over ACP, driven with universal events alone",
+            commands: vec![command("python3", ["tests/live/run.py"])],
+        },
+        Suite {
             name: "soak",
             about: "ten minutes of load on the gateway with upstream faults and a kill",
             commands: vec![

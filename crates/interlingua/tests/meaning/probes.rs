@@ -195,4 +195,154 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"event_id":"e1","sequence":1,"time":"2026-02-20T10:00:15.555Z","session_id":"s","native_session_id":"s","synthetic":false,"source":"agent","type":"session.ended","data":{"reason":"terminated","terminated_by":"agent"},"raw":null}
 "#,
     ),
+    // Items, pieces, settings and error codes of the app server that no fixture has.
+    (
+        "codex-app-server",
+        Role::Live,
+        r#"
+{"method":"thread/started","params":{"thread":{"id":"t1","cwd":"/w","createdAt":1,"updatedAt":1}}}
+{"id":"a","method":"turn/start","params":{"threadId":"t1","input":[{"type":"text","text":"go"},{"type":"image","url":"https://x/y.png"},{"type":"audio","fileId":"file-1"},{"type":"localImage","path":"/w/p.png"},{"type":"localAudio","path":"/w/p.wav"}],"approvalPolicy":"on-request"}}
+{"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1","items":[],"status":"inProgress"}}}
+{"id":"b","method":"turn/steer","params":{"threadId":"t1","input":[{"type":"text","text":"and more"}]}}
+{"method":"thread/name/updated","params":{"threadId":"t1","threadName":"a title"}}
+{"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"model":"m","cwd":"/w","approvalPolicy":"never"}}}
+{"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"reasoning","id":"r1","summary":[],"content":[]}}}
+{"method":"item/reasoning/textDelta","params":{"threadId":"t1","turnId":"u1","itemId":"r1","delta":"piece","contentIndex":0}}
+{"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"plan","id":"p1","text":""}}}
+{"method":"item/plan/delta","params":{"threadId":"t1","turnId":"u1","itemId":"p1","delta":"piece"}}
+{"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"commandExecution","id":"c1","command":"ls","cwd":"/w","status":"inProgress"}}}
+{"method":"item/commandExecution/outputDelta","params":{"threadId":"t1","turnId":"u1","itemId":"c1","delta":"piece"}}
+{"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"fileChange","id":"f1","changes":[],"status":"inProgress"}}}
+{"method":"item/fileChange/outputDelta","params":{"threadId":"t1","turnId":"u1","itemId":"f1","delta":"piece"}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"mcpToolCall","id":"m1","server":"s","tool":"t","arguments":{"a":1},"status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"dynamicToolCall","id":"m2","tool":"t","arguments":{"a":1},"status":"failed","contentItems":[{"type":"inputText","text":"no"}],"success":false}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"functionCallOutput","id":"m3","name":"f","output":"text"}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"imageGeneration","id":"m4","status":"completed","revisedPrompt":"a cat","result":"iVBORw0="}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"imageView","id":"m5","path":"/w/p.png"}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"sleep","id":"m6","durationMs":5}}}
+{"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"collabAgentToolCall","id":"m7","tool":"spawnAgent","status":"completed","senderThreadId":"t1","receiverThreadIds":["t2"],"prompt":"look"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"activeTurnNotSteerable"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"badRequest"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"contextWindowExceeded"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"cyberPolicy"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"flexUnavailable"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"internalServerError"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"misalignmentPolicyViolation"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"modelNotFound"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"policyCapacityUnavailable"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"rateLimitExceeded"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"serverOverloaded"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"sessionBudgetExceeded"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"tooManyDenials"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"unauthorized"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"usageLimitExceeded"}}}
+"#,
+    ),
+    // Decisions of older clients.
+    (
+        "codex-app-server",
+        Role::Live,
+        r#"
+{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1","itemId":"c0","command":"ls","cwd":"/w"}}
+{"id":0,"result":{"decision":"abort"}}
+{"id":1,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1","itemId":"c1","command":"ls","cwd":"/w"}}
+{"id":1,"result":{"decision":"timed_out"}}
+{"id":2,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1","itemId":"c2","command":"ls","cwd":"/w"}}
+{"id":2,"result":{"decision":{"denied":{"rejection":"no"}}}}
+"#,
+    ),
+    // Tools of `codex exec` that did not run.
+    (
+        "codex-exec",
+        Role::Live,
+        r#"
+{"type":"thread.started","thread_id":"t1"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"item_0","type":"mcp_tool_call","server":"s","tool":"t","arguments":{"a":1},"status":"declined"}}
+{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"ls","aggregated_output":"","exit_code":null,"status":"interrupted"}}
+"#,
+    ),
+    // Dialogs, changes of the session and streamed calls of Pi.
+    (
+        "pi-stream",
+        Role::Live,
+        r#"
+{"type":"session","version":3,"id":"s1","timestamp":"2026-11-16T09:00:00Z","cwd":"/w"}
+{"type":"agent_start"}
+{"type":"message_start","message":{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","timestamp":1}}
+{"type":"message_update","assistantMessageEvent":{"type":"start"}}
+{"type":"message_update","assistantMessageEvent":{"type":"toolcall_start","contentIndex":0,"partial":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"ls","arguments":{}}]}}}
+{"type":"message_update","assistantMessageEvent":{"type":"toolcall_delta","contentIndex":0,"delta":"{}"}}
+{"type":"message_update","assistantMessageEvent":{"type":"toolcall_end","contentIndex":0,"toolCall":{"type":"toolCall","id":"c1","name":"ls","arguments":{}}}}
+{"type":"compaction_end","reason":"manual","result":{"summary":"short","firstKeptEntryId":"e1","tokensBefore":9}}
+{"type":"session_info_changed","name":"a title"}
+{"type":"thinking_level_changed","level":"high"}
+{"type":"extension_ui_request","id":"q1","method":"select","title":"Which?","options":["Blue","Green"]}
+{"type":"extension_ui_response","id":"q1","value":"Blue"}
+{"type":"extension_ui_request","id":"q2","method":"confirm","title":"Sure?","message":"It deletes."}
+{"type":"extension_ui_response","id":"q2","confirmed":true}
+{"type":"extension_ui_request","id":"q3","method":"editor","title":"Write"}
+{"type":"extension_ui_response","id":"q3","cancelled":true}
+{"type":"extension_ui_request","id":"q4","method":"notify","message":"hello"}
+{"type":"extension_ui_request","id":"q5","method":"setStatus","statusKey":"k","statusText":"busy"}
+{"type":"extension_ui_request","id":"q6","method":"setWidget","widgetKey":"k"}
+{"type":"extension_ui_request","id":"q7","method":"setTitle","title":"t"}
+{"type":"extension_ui_request","id":"q8","method":"set_editor_text","text":"x"}
+"#,
+    ),
+    // Edits and deletions of Cursor.
+    (
+        "cursor-stream",
+        Role::Live,
+        r#"
+{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/w","session_id":"s","model":"m","permissionMode":"default"}
+{"type":"tool_call","subtype":"completed","call_id":"c1","tool_call":{"editToolCall":{"args":{"path":"f"},"result":{"success":{"diffString":"-a\\n+b"}}}},"session_id":"s"}
+{"type":"tool_call","subtype":"completed","call_id":"c2","tool_call":{"deleteToolCall":{"args":{"path":"f"},"result":{"success":{}}}},"session_id":"s"}
+"#,
+    ),
+    // Errors and warnings of Gemini CLI.
+    (
+        "gemini-stream",
+        Role::Live,
+        r#"
+{"type":"init","timestamp":"2026-11-16T09:00:00Z","session_id":"s","model":"m"}
+{"type":"error","timestamp":"2026-11-16T09:00:01Z","severity":"error","message":"it broke"}
+{"type":"error","timestamp":"2026-11-16T09:00:02Z","severity":"warning","message":"it may break"}
+"#,
+    ),
+    // Requests to OpenCode's server.
+    (
+        "opencode-events",
+        Role::Input,
+        r#"
+{"method":"POST","path":"/session","body":{"title":"t"}}
+{"method":"GET","path":"/session/ses_1","body":null}
+{"method":"POST","path":"/session/ses_1/prompt_async","body":{"parts":[{"type":"text","text":"hi"}]}}
+{"method":"POST","path":"/session/ses_1/abort","body":{}}
+"#,
+    ),
+    // A heartbeat.
+    (
+        "opencode-events",
+        Role::Live,
+        r#"
+data: {"id":"evt_1","type":"server.connected","properties":{}}
+
+data: {"id":"evt_2","type":"server.heartbeat","properties":{}}
+
+"#,
+    ),
+    // Blocks, options and form fields of ACP that no fixture has.
+    (
+        "acp",
+        Role::Live,
+        r#"
+{"jsonrpc":"2.0","id":1,"method":"authenticate","params":{"methodId":"k"}}
+{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"resource","resource":{"uri":"file:///w/a","mimeType":"image/png","blob":"iVBORw0="}},{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}]}}
+{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","title":"ls"},"options":[{"optionId":"a","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"Never","kind":"reject_always"}]}}
+{"jsonrpc":"2.0","id":3,"result":{"outcome":{"outcome":"selected","optionId":"n"}}}
+{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"sessionId":"s","mode":"form","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer","title":"Count"},"m":{"type":"number","title":"Size"}}}}}
+{"jsonrpc":"2.0","id":4,"result":{"action":"accept","content":{"n":3,"m":1.5}}}
+"#,
+    ),
 ];

@@ -450,7 +450,7 @@ fn compared(source: &str) -> BTreeSet<String> {
 }
 
 /// Words compared at places where no document can contain them.
-const APART: [(&str, &str); 31] = [
+const APART: [(&str, &str); 59] = [
     // Names of members, types and marks of other dialects: detection tests cover those.
     ("anthropic", "input_image"),
     ("anthropic", "input_text"),
@@ -462,7 +462,35 @@ const APART: [(&str, &str); 31] = [
     ("openai-responses", "response."),
     ("gemini", "will_continue"),
     ("pi", "tool_result"),
-    // Prefixes of words.
+    ("claude-stream", "T-"),
+    ("claude-stream", "qwen_code_version"),
+    ("claude-stream", "tool_call"),
+    ("pi", "agent_start"),
+    ("pi", "turn_start"),
+    ("pi-stream", "model_change"),
+    ("pi-stream", "thinking_level_change"),
+    ("cursor-stream", "num_turns"),
+    ("cursor-stream", "parent_tool_use_id"),
+    ("cursor-stream", "tools"),
+    ("gemini-stream", "id"),
+    ("qwen-stream", "claude_code_version"),
+    ("kimi-cli", "meta"),
+    ("amp-stream", "claude_code_version"),
+    ("amp-stream", "qwen_code_version"),
+    ("amp-stream", "signature"),
+    // Parts of words: prefixes, ends, and segments of a path.
+    ("pi-stream", "end"),
+    ("pi-stream", "start"),
+    ("pi-stream", "toolcall"),
+    ("acp", "opt_"),
+    ("acp", "skip"),
+    ("acp", "audio/"),
+    ("acp", "image/"),
+    ("opencode-events", "ses"),
+    ("opencode-events", "session"),
+    ("opencode-events", "prompt_async"),
+    ("opencode-events", "abort"),
+    ("opencode-events", "GET"),
     ("codex", "collab_"),
     ("copilot-cli", "session."),
     ("openai-chat", "image/"),
