@@ -166,12 +166,12 @@ fn a_growing_file_is_followed_until_a_signal_ends_it() {
     for (args, last) in
         [("convert --follow --to universal", "session.ended"), ("show --follow", "word-4-word")]
     {
-        let mut live = Live::start(&format!("{args} {}", path.display()));
+        let mut live = Live::start(&format!("{args} {}", path.to_str().expect("a path in UTF-8")));
         live.expect("word-0-word");
         let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
         for number in 1..5 {
-            let line = claude_line(number);
-            let (half, rest) = line.split_at(line.len() / 2);
+            let next = claude_line(number);
+            let (half, rest) = next.split_at(next.len() / 2);
             file.write_all(half.as_bytes()).expect("written");
             file.write_all(rest.as_bytes()).expect("written");
             live.expect(&format!("word-{number}-word"));
@@ -199,7 +199,7 @@ fn a_followed_file_that_is_cut_short_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.jsonl");
     std::fs::write(&path, claude_line(0) + &claude_line(1)).expect("written");
-    let mut live = Live::start(&format!("show --follow {}", path.display()));
+    let mut live = Live::start(&format!("show --follow {}", path.to_str().expect("a path in UTF-8")));
     live.expect("word-1-word");
     std::fs::write(&path, "").expect("written");
     assert_eq!(live.child.wait().expect("the command ends").code(), Some(1));

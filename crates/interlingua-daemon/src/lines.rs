@@ -36,7 +36,7 @@ fn read_line(line: &str, tape: &mut TapeBuf) -> Option<EventLine> {
     Some(EventLine {
         row: AgentEventRow::new(
             event.get("sequence")?.u64()?,
-            Bytes::copy_from_slice(line[..end].as_bytes()),
+            Bytes::copy_from_slice(&line.as_bytes()[..end]),
             raw,
         ),
         kind: text("type")?,

@@ -84,10 +84,10 @@ impl MockAgent {
         match line["type"].as_str() {
             Some("user") => {
                 let content = &line["message"]["content"];
-                let text = content.as_str().map(str::to_owned).unwrap_or_else(|| {
-                    let parts = content.as_array().into_iter().flatten();
-                    parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
-                });
+                let parts = || content.as_array().into_iter().flatten();
+                let texts =
+                    || parts().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n");
+                let text = content.as_str().map_or_else(texts, str::to_owned);
                 self.begin(&text).await
             }
             Some("control_response") => self.answered(&line["response"]).await,
@@ -169,7 +169,7 @@ impl MockAgent {
                     return self.request("AskUserQuestion", &input, &id).await;
                 }
                 Step::Unknown => {
-                    self.line(json!({ "type": "mock_news", "message": "something new" })).await?
+                    self.line(json!({ "type": "mock_news", "message": "something new" })).await?;
                 }
                 Step::Garbage => self.bytes(b"this is not JSON\n".to_vec()).await?,
                 Step::Fail(message) => {
@@ -214,7 +214,7 @@ impl MockAgent {
             },
             _ => (answer["message"].as_str().unwrap_or("Permission denied.").to_owned(), true),
         };
-        self.result(&id.to_owned(), &output, failed).await?;
+        self.result(id, &output, failed).await?;
         self.go_on().await
     }
 

@@ -32,7 +32,9 @@ pub(crate) async fn close_open_turn(
         let events = log.events(row.id.clone(), after, AT_ONCE).await?;
         let Some(last) = events.last() else { break };
         after = last.sequence;
-        events.iter().for_each(|event| open.observe(event));
+        for event in &events {
+            open.observe(event);
+        }
     }
     let closing = open.closing(&row);
     if !closing.is_empty() {
@@ -58,7 +60,7 @@ impl LeftOpen {
             ("item.started", Some(id), _) => drop(self.items.insert(id, event)),
             ("item.completed", Some(id), _) => drop(self.items.remove(&id)),
             ("permission.requested" | "question.requested", _, Some(id)) => {
-                drop(self.requests.insert(id, event))
+                drop(self.requests.insert(id, event));
             }
             ("permission.resolved" | "question.resolved", _, Some(id)) => drop(self.requests.remove(&id)),
             ("turn.started", ..) => self.turn = Some(event),

@@ -255,13 +255,11 @@ impl Session {
                 recent.rows.iter().skip(skipped).take(most).cloned().collect::<Vec<_>>()
             })
         };
-        match in_memory {
-            Some(rows) => Ok(rows),
-            None => {
-                let id = self.state.lock().await.row.id.clone();
-                Ok(self.log.events(id, after, most).await?)
-            }
+        if let Some(rows) = in_memory {
+            return Ok(rows);
         }
+        let id = self.state.lock().await.row.id.clone();
+        Ok(self.log.events(id, after, most).await?)
     }
 
     /// Sends a prompt. Returns the number of the event before the turn.

@@ -118,17 +118,19 @@ const MOST_JOBS: usize = 512;
 impl SessionLog {
     /// Opens the database and starts the threads.
     pub fn open(place: &StorePlace) -> Result<Self, StoreError> {
-        let (writer, reader) = (store(place)?, store(place)?);
-        let (writes, to_write) = channel();
-        let (reads, to_read) = channel();
+        let (for_writes, for_reads) = (store(place)?, store(place)?);
+        let (writes, write_jobs) = channel();
+        let (reads, read_jobs) = channel();
         let cannot = |error: std::io::Error| StoreError::Refused(error.to_string());
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let writer = thread("session-writer").spawn(move || write_all(writer, &to_write)).map_err(cannot)?;
-        let reader = thread("session-reader").spawn(move || read_all(reader, &to_read)).map_err(cannot)?;
+        let running = vec![
+            thread("session-writer").spawn(move || write_all(for_writes, &write_jobs)).map_err(cannot)?,
+            thread("session-reader").spawn(move || read_all(for_reads, &read_jobs)).map_err(cannot)?,
+        ];
         Ok(Self(Arc::new(Threads {
             writes: Mutex::new(Some(writes)),
             reads: Mutex::new(Some(reads)),
-            running: Mutex::new(vec![writer, reader]),
+            running: Mutex::new(running),
         })))
     }
 
@@ -337,15 +339,12 @@ impl<D: Database> SessionStore for SqlSessions<D> {
     }
 
     fn sessions(&mut self, id: Option<&str>) -> Result<Vec<AgentSessionRow>, StoreError> {
-        let rows = match id {
-            Some(id) => {
-                let sql = format!("SELECT {SESSION} FROM agent_session WHERE id = $1");
-                self.database.query(&sql, &[Value::text(id)])?
-            }
-            None => {
-                let sql = format!("SELECT {SESSION} FROM agent_session ORDER BY created_ms DESC, id");
-                self.database.query(&sql, &[])?
-            }
+        let rows = if let Some(id) = id {
+            let sql = format!("SELECT {SESSION} FROM agent_session WHERE id = $1");
+            self.database.query(&sql, &[Value::text(id)])?
+        } else {
+            let sql = format!("SELECT {SESSION} FROM agent_session ORDER BY created_ms DESC, id");
+            self.database.query(&sql, &[])?
         };
         rows.into_iter()
             .map(|row| session_of(&mut Columns::of(row)).ok_or_else(|| damaged(id.unwrap_or_default())))

@@ -153,7 +153,7 @@ impl FollowPage {
                 self.happening(RED, "!", "error", &one_line(&failure.message.decode()));
             }
             Event::Compacted(_) => {
-                self.happening(YELLOW, "↺", "compacted", "earlier messages were summed up")
+                self.happening(YELLOW, "↺", "compacted", "earlier messages were summed up");
             }
             Event::Rewound(_) => self.happening(YELLOW, "↺", "rewound", "the conversation went back"),
             Event::Clock(_) | Event::Model(_) | Event::Request(_) => {}

@@ -24,6 +24,8 @@
 //! interrupts the turn. The environment variable `AGENT_LINK_TRACE` names a file that receives the bytes in both
 //! directions: a two-way transcript.
 
+#![expect(clippy::disallowed_methods, reason = "a program has a clock and threads; the core has neither")]
+
 use std::io::{Read, Write};
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

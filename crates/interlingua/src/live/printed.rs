@@ -40,8 +40,8 @@ impl StreamTurn {
 }
 
 /// A stop reason in the agent's own word.
-pub(crate) fn stop(class: StopClass, raw: Option<Str<'_>>) -> Option<Stop<'_>> {
-    Some(Stop { class, raw, sequence: None, detail: None })
+pub(crate) const fn stop(class: StopClass, raw: Option<Str<'_>>) -> Stop<'_> {
+    Stop { class, raw, sequence: None, detail: None }
 }
 
 /// A failure that the agent describes in words.

@@ -89,7 +89,6 @@ fn summary(events: &[Event<'_>]) -> Summary {
                     ItemKind::Notice(notice) => {
                         said.notices.push(notice.event_type.as_ref().unwrap().decode().into_owned());
                     }
-                    _ => {}
                 }
             }
             Event::TurnStarted(_) => said.turns.0 += 1,

@@ -383,7 +383,7 @@ fn items_22_and_23_tools_are_calls_with_results() {
                 ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
             },
             Event::ItemCompleted(tail) if Some(tail.id) == open => {
-                results.push((tail.status, tail.exit_code))
+                results.push((tail.status, tail.exit_code));
             }
             _ => {}
         }

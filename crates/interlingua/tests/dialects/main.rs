@@ -3,6 +3,7 @@
 
 #![recursion_limit = "256"]
 #![allow(missing_docs, reason = "not published")]
+#![allow(clippy::format_collect, clippy::needless_pass_by_value, reason = "plain code is easier to check")]
 
 #[allow(dead_code, reason = "the cases only fold streams")]
 #[path = "../support/sdk_user.rs"]

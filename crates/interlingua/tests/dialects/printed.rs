@@ -107,7 +107,9 @@ pub(crate) fn captures(agent: &str, starts: &[&str]) -> Vec<(String, String)> {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if starts.iter().any(|start| name.starts_with(start)) && name.ends_with(".jsonl") {
+        if starts.iter().any(|start| name.starts_with(start))
+            && path.extension().is_some_and(|end| end == "jsonl")
+        {
             found.push((name, std::fs::read_to_string(&path).unwrap()));
         }
     }

@@ -1,5 +1,4 @@
 //! The printed stream of Qwen Code: lines of Claude Code's form with their own ids and counts.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use serde_json::{Value, json};
 

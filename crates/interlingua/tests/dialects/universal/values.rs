@@ -30,7 +30,9 @@ fn a_record_made_directly_or_from_universal_events_says_the_same() {
             for record in serde_json::Deserializer::from_slice(&record).into_iter::<Value>() {
                 let record = record.expect(&source.name);
                 let entries = record["session"]["entries"].as_array().unwrap();
-                entries.iter().for_each(|entry| texts(entry, &mut found));
+                for entry in entries {
+                    texts(entry, &mut found);
+                }
             }
             found.retain(|text| !text.is_empty());
             found.sort();
@@ -181,7 +183,6 @@ fn what_an_agent_says_is_lost_where_only_an_agent_listens() {
                         | Field::QuestionOption
                         | Field::QuestionOptionAbout
                         | Field::QuestionMultiple
-                        | Field::QuestionOptionAbout
                         | Field::QuestionAnswer
                         | Field::QuestionDeclined
                 );

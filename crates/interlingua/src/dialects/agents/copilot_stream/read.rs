@@ -112,7 +112,7 @@ impl CopilotStreamReader {
         }
         clock(line.time, out);
         let class = if std::mem::take(&mut self.has_failed) { StopClass::Error } else { StopClass::End };
-        self.turn.end(Turn { stop: stop(class, None), ..Turn::default() }, out);
+        self.turn.end(Turn { stop: Some(stop(class, None)), ..Turn::default() }, out);
     }
 
     fn take(&mut self, agent: &str) -> Option<StreamedAnswer> {

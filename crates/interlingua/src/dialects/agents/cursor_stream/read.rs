@@ -211,7 +211,7 @@ impl CursorStreamReader {
         self.has_spoken = false;
         let class = if is_error { StopClass::Error } else { StopClass::End };
         let request_id = line.note_str("request_id", Field::TurnRequestId);
-        self.turn.end(Turn { stop: stop(class, raw), request_id, ..Turn::default() }, out);
+        self.turn.end(Turn { stop: Some(stop(class, raw)), request_id, ..Turn::default() }, out);
     }
 }
 

@@ -71,7 +71,7 @@ impl KimiStreamReader {
     }
 
     fn end(&mut self, out: &mut EventSink<'_>) {
-        self.turn.end(Turn { stop: stop(StopClass::End, None), ..Turn::default() }, out);
+        self.turn.end(Turn { stop: Some(stop(StopClass::End, None)), ..Turn::default() }, out);
     }
 }
 

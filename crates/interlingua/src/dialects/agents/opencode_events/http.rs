@@ -1,6 +1,8 @@
 //! The HTTP exchange with the server: the client's requests as lines, and the responses that the client needs, which its
 //! transport inserts into the events.
 
+use std::fmt::Write as _;
+
 use crate::dialects::agents::opencode::message::STOPS;
 use crate::dialects::agents::opencode::part::{PartMembers, Sort, read_within};
 use crate::framing::FrameKind;
@@ -183,7 +185,7 @@ pub(super) fn encode(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     encoded

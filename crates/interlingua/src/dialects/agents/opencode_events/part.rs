@@ -54,13 +54,13 @@ impl OpenMessage {
         out: &mut EventSink<'_>,
     ) {
         let id = part.root.str_or_empty("id");
-        let at = match self.parts.iter().rposition(|known| known.id == id) {
-            Some(at) => at,
-            None => {
-                let progress = self.begin((part, told), whose, subagents, out);
-                self.parts.push(PartState { id: id.to_owned(), progress });
-                self.parts.len() - 1
-            }
+        let known = self.parts.iter().rposition(|known| known.id == id);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            let progress = self.begin((part, told), whose, subagents, out);
+            self.parts.push(PartState { id: id.to_owned(), progress });
+            self.parts.len() - 1
         };
         let message = self.item;
         let Some(state) = self.parts.get_mut(at) else { return };

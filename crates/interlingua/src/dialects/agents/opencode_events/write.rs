@@ -192,18 +192,17 @@ impl HttpInput {
         }
         self.session = SessionState::Opening;
         let Settings { query, title, model, agent, variant, unsaid: _ } = &self.settings;
-        match &self.resumed {
-            Some(id) => end(begin("GET", &format!("/session/{id}{query}"), &mut out.json)),
-            None => {
-                let json = begin("POST", &format!("/session{query}"), &mut out.json);
-                json.key("body").object().opt_str("title", title.as_ref()).opt_str("agent", agent.as_ref());
-                if let Some((provider, model)) = model {
-                    json.key("model").object().key("id").str(model).key("providerID").str(provider);
-                    json.opt_str("variant", variant.as_ref()).end_object();
-                }
-                json.end_object();
-                end(json);
+        if let Some(id) = &self.resumed {
+            end(begin("GET", &format!("/session/{id}{query}"), &mut out.json));
+        } else {
+            let json = begin("POST", &format!("/session{query}"), &mut out.json);
+            json.key("body").object().opt_str("title", title.as_ref()).opt_str("agent", agent.as_ref());
+            if let Some((provider, model)) = model {
+                json.key("model").object().key("id").str(model).key("providerID").str(provider);
+                json.opt_str("variant", variant.as_ref()).end_object();
             }
+            json.end_object();
+            end(json);
         }
     }
 
@@ -249,13 +248,13 @@ impl Settings {
     fn of(session: &Session<'_>, out: &mut WriterOutput<'_>) -> Self {
         let query = session.cwd.as_ref().map(|cwd| format!("?directory={}", encode(&cwd.decode())));
         let owned = |text: &Option<Str<'_>>| text.clone().map(Str::into_owned);
-        let model = session.model.as_ref().and_then(|model| match &session.provider {
-            Some(provider) => Some((provider.clone().into_owned(), model.clone().into_owned())),
-            // OpenCode's own form of a model has the provider before a slash.
-            None => {
-                let (provider, name) = model.as_escaped().split_once('/')?;
-                Some((Str::from_escaped(provider.to_owned()), Str::from_escaped(name.to_owned())))
+        let model = session.model.as_ref().and_then(|model| {
+            if let Some(provider) = &session.provider {
+                return Some((provider.clone().into_owned(), model.clone().into_owned()));
             }
+            // OpenCode's own form of a model has the provider before a slash.
+            let (provider, name) = model.as_escaped().split_once('/')?;
+            Some((Str::from_escaped(provider.to_owned()), Str::from_escaped(name.to_owned())))
         });
         if model.is_none() {
             out.lose_some(Field::SessionModel, session.model.as_ref(), Reason::NoSlot);

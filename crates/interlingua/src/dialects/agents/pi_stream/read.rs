@@ -52,7 +52,7 @@ impl Reader for PiStreamReader {
             ("message_start", Some(message)) => self.message_start(line, message, out),
             ("message_update", _) if line.get("assistantMessageEvent").is_some() => self.update(line, out),
             ("message_end", Some(message)) => self.message_end(line, message, out),
-            ("tool_execution_start", _) if line.has_str("toolCallId") => self.tool_start(line),
+            ("tool_execution_start", _) if line.has_str("toolCallId") => Self::tool_start(line),
             ("tool_execution_end", _) if line.has_str("toolCallId") => self.tool_end(line, out),
             ("compaction_end", _) => self.compacted(line, out),
             ("session_info_changed", _) => {
@@ -168,7 +168,7 @@ impl PiStreamReader {
     }
 
     /// Reads the start of a tool, which repeats the call.
-    fn tool_start(&mut self, line: Val<'_>) {
+    fn tool_start(line: Val<'_>) {
         tag(line);
         line.note_str("toolCallId", Field::Padding);
         line.note_str("toolName", Field::Padding);
@@ -256,7 +256,7 @@ impl PiStreamReader {
         let Some(data) =
             data.filter(|data| line.str_or_empty("command") == "get_state" && data.has_str("sessionId"))
         else {
-            return self.plain_response(line, out);
+            return Self::plain_response(line, out);
         };
         tag(line);
         line.note_str("command", Field::Structure);
@@ -273,7 +273,7 @@ impl PiStreamReader {
     }
 
     /// A response without a meaning for the session: a notice with the error, if the command failed.
-    fn plain_response(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
+    fn plain_response(line: Val<'_>, out: &mut EventSink<'_>) {
         let event_type = line.note_str("type", Field::NoticeType);
         let head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
         let item = out.start(head);

@@ -37,7 +37,7 @@ struct PartialResponse {
 
 impl Streams {
     pub(super) fn new(shares_ids: bool) -> Self {
-        Self { shares_ids, by_call: HashMap::new(), calls: HashMap::new() }
+        Self { shares_ids, by_call: HashMap::default(), calls: HashMap::default() }
     }
 
     /// The streamed block that `block` repeats, and the call that its response streams under. The block belongs to a whole

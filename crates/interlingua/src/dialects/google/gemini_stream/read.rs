@@ -189,7 +189,7 @@ impl PrintedReader {
             out.event(&failure(code, message.unwrap_or_default()));
         }
         let usage = line.get("stats").map(usage);
-        self.turn.end(Turn { stop: stop(class, raw), usage, ..Turn::default() }, out);
+        self.turn.end(Turn { stop: Some(stop(class, raw)), usage, ..Turn::default() }, out);
     }
 }
 
