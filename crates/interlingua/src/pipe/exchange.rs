@@ -33,11 +33,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use super::copied::{CopiedAnswer, Ending};
+use super::shared_cell::SharedCell;
 use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
@@ -424,24 +425,6 @@ impl AnswerPipe {
 fn writes(dialect: &'static Dialect, role: Role) -> Result<&'static WriteSpec, Error> {
     let spec = dialect.role(role).and_then(|spec| spec.write.as_ref());
     spec.ok_or(Error::CannotWrite(dialect.name, role.word()))
-}
-
-/// A value shared between the writer of the request and the writer of the answer, or the writer of the answer and the
-/// caller. They run in sequence.
-#[derive(Debug, Default)]
-struct SharedCell<T>(Arc<Mutex<T>>);
-
-impl<T> Clone for SharedCell<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> SharedCell<T> {
-    fn look(&self) -> MutexGuard<'_, T> {
-        // No holder of the lock panics, and the value stays valid.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Facts of a request that its answer needs.

@@ -17,6 +17,7 @@ mod exchange;
 pub mod lifecycle;
 mod open_items;
 mod remembered;
+mod shared_cell;
 mod target;
 
 pub use agent_link::{AgentLink, AgentStream};
