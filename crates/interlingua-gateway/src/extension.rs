@@ -1,12 +1,16 @@
 //! Further paths of a server, such as those of a daemon that runs agents.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Response, StatusCode, header};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use interlingua::model::FailureClass;
 use tokio::sync::mpsc;
 
 use crate::answer_body::AnswerBody;
+use crate::service::{GatewayState, no_key, problem};
 
 /// Serves paths that are not those of a model API. The server has checked the credentials, the host and the origin of each
 /// request, and the size of its body.
@@ -84,5 +88,27 @@ impl ExtensionResponse {
             headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-cache"));
         }
         response
+    }
+}
+
+/// The answer of an extension.
+pub(crate) async fn extended(
+    state: &GatewayState,
+    extension: &Arc<dyn Extension>,
+    request: Request<Incoming>,
+    path: String,
+) -> Response<AnswerBody> {
+    if !extension.is_public(&path) && state.authorize_bearer(request.headers()).is_none() {
+        return no_key();
+    }
+    let (method, headers) = (request.method().clone(), request.headers().clone());
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    match state.body(request).await {
+        Ok(body) => {
+            let request = ExtensionRequest { method, path, query, headers, body };
+            extension.answer(request).await.into_response()
+        }
+        Err(failure) if failure.class == FailureClass::TooLarge => problem(413, &failure.message),
+        Err(failure) => problem(400, &failure.message),
     }
 }

@@ -27,6 +27,7 @@ mod handler;
 mod key_pool;
 mod metrics;
 mod model_list;
+mod model_name;
 mod recording;
 mod routes;
 mod schema_sample;

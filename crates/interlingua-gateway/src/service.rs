@@ -18,16 +18,17 @@ use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
 use crate::backend::ReadyBackend;
-use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response, model_of};
+use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
 use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
 use crate::connections::Connections;
-use crate::extension::{Extension, ExtensionRequest};
+use crate::extension::{Extension, extended};
 use crate::feed::FeedView;
 use crate::finished::{CallLog, CallTracker, KeptAnswer, Recorder};
 use crate::handler::Handler;
 use crate::model_list;
+use crate::model_name::model_of;
 use crate::recording::CallStore;
 use crate::routes::{self, ReadyRoute};
 use crate::telemetry::Telemetry;
@@ -540,28 +541,6 @@ impl Gateway {
     }
 }
 
-/// The answer of an extension.
-async fn extended(
-    state: &GatewayState,
-    extension: &Arc<dyn Extension>,
-    request: Request<Incoming>,
-    path: String,
-) -> Response<AnswerBody> {
-    if !extension.is_public(&path) && state.authorize_bearer(request.headers()).is_none() {
-        return no_key();
-    }
-    let (method, headers) = (request.method().clone(), request.headers().clone());
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    match state.body(request).await {
-        Ok(body) => {
-            let request = ExtensionRequest { method, path, query, headers, body };
-            extension.answer(request).await.into_response()
-        }
-        Err(failure) if failure.class == FailureClass::TooLarge => problem(413, &failure.message),
-        Err(failure) => problem(400, &failure.message),
-    }
-}
-
 impl GatewayState {
     /// The route of a call, if the limits allow the call.
     fn admit(
@@ -605,7 +584,7 @@ impl GatewayState {
     }
 
     /// The body, up to the limit.
-    async fn body(&self, request: Request<Incoming>) -> Result<Bytes, FailedCall> {
+    pub(crate) async fn body(&self, request: Request<Incoming>) -> Result<Bytes, FailedCall> {
         let collected = Limited::new(request.into_body(), self.config.max_body).collect().await;
         collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
             if error.is::<LengthLimitError>() {
@@ -618,7 +597,7 @@ impl GatewayState {
     }
 
     /// The client of a request to a page of the gateway itself.
-    fn authorize_bearer(&self, headers: &HeaderMap) -> Option<&Client> {
+    pub(crate) fn authorize_bearer(&self, headers: &HeaderMap) -> Option<&Client> {
         Api::of("openai-chat").and_then(|api| self.authorize(headers, "", api).ok())
     }
 
@@ -710,12 +689,12 @@ pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
 }
 
 /// The refusal of a page of the gateway itself.
-fn no_key() -> Response<AnswerBody> {
+pub(crate) fn no_key() -> Response<AnswerBody> {
     problem(401, "this page needs a key of the gateway as a bearer token")
 }
 
 /// An error for a client whose dialect is unknown.
-fn problem(status: u16, detail: &str) -> Response<AnswerBody> {
+pub(crate) fn problem(status: u16, detail: &str) -> Response<AnswerBody> {
     let detail = interlingua::json::Str::plain(detail);
     let body = format!(r#"{{"status":{status},"detail":"{}"}}"#, detail.as_escaped());
     let mut response = json_response(status, body, None);

@@ -209,7 +209,7 @@ impl Connection {
     /// Answers a request that only prepares the next one.
     async fn warm_up(&self, body: &[u8], socket: &mut Socket) -> Result<(), Left> {
         let id = format!("resp_{}", crate::finished::new_id().1);
-        let model = crate::call::model_of(body).unwrap_or_default();
+        let model = crate::model_name::model_of(body).unwrap_or_default();
         let model = Str::plain(&model);
         let response = |status: &str| {
             format!(
