@@ -14,6 +14,7 @@
 
 mod agents;
 mod cases;
+mod codex_cases;
 mod server;
 mod tidy;
 mod voice;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use crate::TaskResult;
 use agents::Bench;
-use cases::CASES;
+use cases::Case;
 
 /// Records all cases, or only those named in `args`.
 ///
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
             "--agents" => agents = value()?.into(),
             "--scratch" => scratch = value()?.into(),
             "--out" => out = value()?.into(),
-            name if CASES.iter().any(|case| case.name == name) => wanted.push(name),
+            name if cases().any(|case| case.name == name) => wanted.push(name),
             other => return Err(format!("`{other}` is neither an option nor a case").into()),
         }
     }
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Box<dyn Error>> {
     }
     let mut talk = std::io::stderr();
     let mut failed = 0;
-    for case in CASES.iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name)) {
+    for case in cases().filter(|case| wanted.is_empty() || wanted.contains(&case.name)) {
         let bench = Bench::set_up(&scratch, &agents, case)?;
         match bench.record(&out) {
             Ok(files) => {
@@ -77,3 +78,8 @@ const SET: &str = "2026-11";
 const NEUTRAL: &str = "/tmp/demo";
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The runs of every agent.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    cases::CASES.iter().chain(codex_cases::CASES)
+}
