@@ -1,4 +1,4 @@
-//! The agents: how each is started, what it can do, and how its settings reach it.
+//! The agents: the program, the arguments and the capabilities of each agent.
 
 use std::path::PathBuf;
 

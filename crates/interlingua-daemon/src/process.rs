@@ -149,7 +149,7 @@ async fn supervise(
     let writing = async move {
         let Some(mut stdin) = stdin else { return };
         while let Some(bytes) = input.recv().await {
-            // A process that closed its input ends, which its output shows.
+            // The end of the output shows that the process has ended.
             if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
                 return;
             }

@@ -186,7 +186,7 @@ impl Session {
                 out = with_exit(&out, end);
             }
         }
-        // Without the store there is nobody to tell.
+        // Events that the store refuses reach no reader.
         let _ = self.store(state, &out).await;
     }
 
@@ -303,7 +303,7 @@ impl Session {
         }
         let input = agent.input.clone();
         self.store(&mut state, &out).await?;
-        // An agent that has ended shows it by its end.
+        // The end of the output shows that an agent has ended.
         let _ = input.send(bytes);
         Ok(before)
     }
