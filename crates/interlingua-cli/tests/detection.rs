@@ -69,7 +69,7 @@ fn what_cannot_be_a_dialect_is_named() {
         LOG.chars().flat_map(|letter| bytes(u32::from(letter))).collect::<Vec<u8>>()
     };
     let marked = [b"\xff\xfe", &little[..]].concat();
-    let printed = br#"{"type":"thread.started","thread_id":"t"}"#;
+    let mcp = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let rows: [(&str, &[u8], &str, &str); 17] = [
         ("text.gz", &gzip.finish().expect("packed"), ", unpacked from gzip\n", "`--from`"),
         ("a.bz2", b"BZh91AY&SY", ": it is packed with bzip2, which is not read\n", "`bunzip2`"),
@@ -85,9 +85,9 @@ fn what_cannot_be_a_dialect_is_named() {
         ("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0", ": it is not text\n", "`--from`"),
         ("zeros", &[0; 64], ": it is not text\n", "`--from`"),
         (
-            "printed.jsonl",
-            printed,
-            ": it is what Codex prints with `exec --json`, which is not read\n",
+            "mcp.jsonl",
+            mcp,
+            ": it is JSON-RPC of another protocol, such as MCP, which is not read\n",
             "on disk",
         ),
         ("code.py", b"import os\nprint({'type': 'user'})\n", "`code.py`\n", "`--from`"),
