@@ -134,6 +134,13 @@ impl WriterOutput<'_> {
         }
     }
 
+    /// Books the loss of every leaf of this frame that is claimed for a field.
+    pub(crate) fn lose_leaves(&mut self, field: Field, reason: Reason) {
+        if let Some(frame) = self.frame {
+            frame.claimed_for(field, self.place).for_each(|leaf| leaf.unsaid(reason));
+        }
+    }
+
     /// Books the loss of a text.
     pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
         self.lose_source(field, text, reason);

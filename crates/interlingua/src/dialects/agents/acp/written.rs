@@ -1,6 +1,6 @@
 //! Items that are being written: messages grow chunk by chunk; calls and results are written when they are complete.
 
-use super::content::{holds, put_file, put_media, put_text};
+use super::content::{holds, put_file, put_media, put_text, unsaid_name};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::live::json_rpc::{begin_notification, end};
@@ -68,6 +68,12 @@ impl OpenItem {
         };
         if !is_held {
             return out.lose_part(self.tag, part, Reason::NoSlot);
+        }
+        match part {
+            Part::Media(media) => out.lose_some(Field::MediaName, unsaid_name(media), Reason::NoSlot),
+            // The old and the new lines are written, without the heads of the diff and of its hunks.
+            Part::File(file) => out.lose_some(Field::FileDiff, file.diff.as_ref(), Reason::Narrowed),
+            _ => {}
         }
         match (self.parts.last_mut(), part) {
             (Some((known, Part::Text(said))), Part::Text(more)) if *known == number => said.push(more),

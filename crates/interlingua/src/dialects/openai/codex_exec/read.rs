@@ -59,7 +59,9 @@ impl Reader for ExecReader {
             _ => false,
         };
         if understood {
-            line.note_str("type", Field::Structure);
+            // The type of the last line of a turn is its stop reason.
+            let ends = matches!(line.str_or_empty("type"), "turn.completed" | "turn.failed");
+            line.note_str("type", if ends { Field::StopReason } else { Field::Structure });
         } else {
             doc.report_foreign(super::DIALECT.name, out);
             notice(line, "type", out);
