@@ -116,14 +116,12 @@ impl AcpWriter {
         if !matches!(head.kind, ItemKind::Message | ItemKind::Reasoning) {
             out.lose_some(Field::ItemId, head.native_id.as_ref(), Reason::NoSlot);
         }
-        if head.kind == ItemKind::Reasoning {
-            // A thought is always the assistant's.
-            out.lose(Field::ItemAuthor, Reason::Redundant);
-        }
         if !matches!(head.kind, ItemKind::ToolCall(_)) {
             out.lose_some(Field::ItemParentCall, head.parent_call.as_ref(), Reason::NoSlot);
         }
-        self.items.insert(head.id, OpenItem::new(head));
+        let mut open = OpenItem::new(head);
+        open.author_frame = out.has_leaf(Field::ItemAuthor).then(|| out.ledger.frame_number());
+        self.items.insert(head.id, open);
     }
 
     fn grew(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
@@ -172,6 +170,10 @@ impl AcpWriter {
                 } else {
                     out.lose_some(Field::ItemId, open.id.as_ref(), Reason::NoSlot);
                     out.lose(Field::ItemAuthor, Reason::NoSlot);
+                    // The end of the item may repeat the author that its start has.
+                    if open.author_frame.is_some_and(|frame| frame != out.ledger.frame_number()) {
+                        out.of_earlier_frames().lose(Field::ItemAuthor, Reason::NoSlot);
+                    }
                 }
                 out.lose(Field::ItemStatus, Reason::NoSlot);
                 out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);

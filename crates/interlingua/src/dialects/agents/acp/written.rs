@@ -12,6 +12,8 @@ use crate::tape::{Limits, TapeBuf};
 pub(super) struct OpenItem {
     pub(super) tag: ItemKindTag,
     pub(super) author: Author,
+    /// The number of the frame that has the author, if any.
+    pub(super) author_frame: Option<u64>,
     /// The native id of a message, or the id of a call.
     pub(super) id: Option<Str<'static>>,
     /// The name of the tool.
@@ -34,6 +36,7 @@ impl OpenItem {
         Self {
             tag: ItemKindTag::item(&head.kind),
             author: head.author,
+            author_frame: None,
             id: id.clone().map(Str::into_owned).or_else(|| is_call.then(made_up)),
             name: name.cloned().unwrap_or_default().into_owned(),
             parent_call: head.parent_call.clone().map(Str::into_owned),
