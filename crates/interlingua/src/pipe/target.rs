@@ -134,6 +134,18 @@ impl WriterOutput<'_> {
         }
     }
 
+    /// Whether a leaf of this frame is claimed for a field.
+    pub(crate) fn has_leaf(&self, field: Field) -> bool {
+        self.frame.is_some_and(|frame| frame.claimed_for(field, self.place).next().is_some())
+    }
+
+    /// Books the loss of every leaf of this frame that is claimed for a field.
+    pub(crate) fn lose_leaves(&mut self, field: Field, reason: Reason) {
+        if let Some(frame) = self.frame {
+            frame.claimed_for(field, self.place).for_each(|leaf| leaf.unsaid(reason));
+        }
+    }
+
     /// Books the loss of a text.
     pub fn lose_str(&mut self, field: Field, text: &Str<'_>, reason: Reason) {
         self.lose_source(field, text, reason);

@@ -165,6 +165,27 @@ fn item_23_an_exit_code_fails_the_result() {
 }
 
 #[test]
+fn a_result_after_its_turn_belongs_to_its_call() {
+    let update = |kind: &str, status: &str, rest: Value| {
+        let mut update = json!({"sessionUpdate": kind, "toolCallId": "call-1", "status": status});
+        update.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}})
+    };
+    let call =
+        || update("tool_call", "in_progress", json!({"title": "bash", "rawInput": {"command": "sleep"}}));
+    let end = json!({"jsonrpc": "2.0", "id": "session/prompt#1", "result": {"stopReason": "cancelled"}});
+    let late = update("tool_call_update", "completed", json!({"rawOutput": {"exitCode": 0}}));
+    let said = summary(&read(&lines(&[call(), end.clone(), late])));
+    assert_eq!(said.calls.len(), 1, "{said:?}");
+    let results: Vec<_> = said.results.iter().map(|(_, text, status)| (text.as_str(), *status)).collect();
+    assert_eq!(results, [("", Status::Interrupted), ("", Status::Completed)]);
+    assert_eq!(said.turns, (1, 1), "a late result starts no turn");
+    // An agent may use the id again.
+    let said = summary(&read(&lines(&[call(), end, call()])));
+    assert_eq!((said.calls.len(), said.turns.0), (2, 2), "{said:?}");
+}
+
+#[test]
 fn questions_are_read_in_all_their_forms() {
     let events = read(&fixture("requests.jsonl"));
     let asked: Vec<&Question<'_>> = events

@@ -288,12 +288,7 @@ const TABLES: &[Excuse] = &[
 ];
 
 const SAID_OTHERWISE: &[Excuse] = &[
-    (
-        "universal",
-        "acp",
-        "call/args",
-        "a permission request completes a call that was announced without arguments",
-    ),
+    ("*", "acp", "call/args", "a permission request completes a call that was announced without arguments"),
     ("universal", "acp", "call/name", "a tool's group has no place"),
     (
         "universal",

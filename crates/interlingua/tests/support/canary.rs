@@ -211,13 +211,13 @@ pub fn canary_law(planted: &Planted, to: Way) -> Vec<Breach> {
 
 /// Exceptions of the canary law: from, to, end of the path or field, reason.
 pub const EXCUSES: &[Excuse] = &[
+    ("*", "claude-stream", "/params/*", "a request has no line of its own; the answer repeats it"),
     (
-        "universal",
         "acp",
-        "/diff",
-        "a diff is told as its old and its new lines, without the heads of its hunks",
+        "*",
+        "/params/options[]/name",
+        "a question has no line of its own; the answer has the chosen label",
     ),
-    ("acp", "claude-stream", "/params/*", "a request has no line of its own; the answer repeats it"),
     ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
     (
         "record-v2",

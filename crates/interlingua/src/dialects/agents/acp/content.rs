@@ -64,10 +64,21 @@ pub(super) const fn holds(media: &Media<'_>) -> bool {
     !matches!(media.source, MediaSource::File(_))
 }
 
+/// The name of media whose block has no place for a name: pictures and sound in base64.
+pub(super) fn unsaid_name<'m, 't>(media: &'m Media<'t>) -> Option<&'m Str<'t>> {
+    let is_own_block = matches!(media.source, MediaSource::Base64(_))
+        && (is_of_class(media, "image/") || is_of_class(media, "audio/"));
+    media.name.as_ref().filter(|_| is_own_block)
+}
+
+fn is_of_class(media: &Media<'_>, class: &str) -> bool {
+    media.media_type.as_ref().is_some_and(|kind| kind.as_escaped().starts_with(class))
+}
+
 /// Writes media as a block. Pictures and sound have their own blocks; other bytes and texts are embedded resources.
 pub(super) fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
     let Media { media_type, source, name, context: _, citable: _, detail: _ } = media;
-    let is = |class: &str| media_type.as_ref().is_some_and(|kind| kind.as_escaped().starts_with(class));
+    let is = |class: &str| is_of_class(media, class);
     let unnamed = Str::escaped("attachment");
     let named = name.as_ref().unwrap_or(&unnamed);
     match source {

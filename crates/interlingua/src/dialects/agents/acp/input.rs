@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::answers::{PermissionOptions, Waiting};
-use super::content::{holds, put_media, put_text};
+use super::content::{holds, put_media, put_text, unsaid_name};
 use super::opening::OptionValues;
 use super::{DIALECT, VERSION, code, method};
 use crate::dialects::Options;
@@ -238,8 +238,13 @@ impl AgentInput for AcpInput {
 
     fn prompt(&mut self, parts: &[Part<'_>], out: &mut WriterOutput<'_>) {
         for part in parts {
-            if matches!(part, Part::Media(media) if !holds(media)) {
-                out.lose_part(ItemKindTag::Message, part, Reason::NoSlot);
+            match part {
+                Part::Media(media) if holds(media) => {
+                    out.lose_some(Field::MediaName, unsaid_name(media), Reason::NoSlot);
+                }
+                Part::Media(_) => out.lose_part(ItemKindTag::Message, part, Reason::NoSlot),
+                // The prompt has all of its texts, and no other part.
+                _ => {}
             }
         }
         if matches!(self.phase, Phase::Closed) {

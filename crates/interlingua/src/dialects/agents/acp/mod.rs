@@ -54,8 +54,17 @@ pub static DIALECT: Dialect = Dialect {
     sniff,
 };
 
-/// Fields of the agent's lines that only a transcript of both directions, or a notice, holds.
-const READS_MORE: &[Field] = &[];
+/// Fields that the agent's writer has no place for: a transcript of both directions holds the requests and the answers of
+/// the client, and a notice is any message without a meaning of its own.
+const READS_MORE: &[Field] = &[
+    Field::SessionCwd,
+    Field::NoticeType,
+    Field::NoticeText,
+    Field::NoticeData,
+    Field::PermissionAnswer,
+    Field::QuestionAnswer,
+    Field::QuestionDeclined,
+];
 
 /// The version of the protocol.
 const VERSION: u64 = 1;

@@ -182,7 +182,7 @@ impl AcpReader {
                 self.close_message(out);
                 let is_over = ["completed", "failed"].contains(&update.str_or_empty("status"));
                 // A call of a repeated session is complete at once.
-                if self.turn != TurnState::Replay || !is_over {
+                if (self.turn != TurnState::Replay || !is_over) && !self.calls.is_late(update) {
                     self.begin_turn(out);
                 }
                 self.calls.update(update, out)

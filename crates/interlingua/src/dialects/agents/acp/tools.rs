@@ -24,13 +24,17 @@ struct Call {
     /// Whether the agent asked for permission.
     asked: bool,
     has_result: bool,
+    /// The turn ended before the result, which may still come.
+    is_late: bool,
 }
 
 impl Calls {
     /// Reads an announcement or a report. Returns whether an event was emitted.
     pub(super) fn update(&mut self, update: Val<'_>, out: &mut EventSink<'_>) -> bool {
         let id = update.get("toolCallId").and_then(|id| id.str()).unwrap_or_default();
-        let known = self.0.remove(id.as_escaped());
+        // An announcement with the id of an earlier turn is another call.
+        let is_announced = update.str_or_empty("sessionUpdate") == "tool_call";
+        let known = self.0.remove(id.as_escaped()).filter(|call| !(call.is_late && is_announced));
         let is_new = known.is_none();
         let mut call = known.unwrap_or_else(|| start(update, out));
         let is_over = ["completed", "failed"].contains(&update.str_or_empty("status"));
@@ -51,10 +55,17 @@ impl Calls {
         emitted
     }
 
+    /// Whether a report is about a call of a turn that has ended.
+    pub(super) fn is_late(&self, update: Val<'_>) -> bool {
+        self.0.get(update.str_or_empty("toolCallId")).is_some_and(|call| call.is_late)
+            && update.str_or_empty("sessionUpdate") == "tool_call_update"
+    }
+
     /// Reads the call of a permission request: starts its item, unless the agent announced the call.
     pub(super) fn asked(&mut self, tool: Val<'_>, out: &mut EventSink<'_>) {
         let Some(id) = tool.get("toolCallId").and_then(|id| id.str()) else { return };
-        let mut call = self.0.remove(id.as_escaped()).unwrap_or_else(|| {
+        let known = self.0.remove(id.as_escaped()).filter(|call| !call.is_late);
+        let mut call = known.unwrap_or_else(|| {
             let mut call = start(tool, out);
             call.close(out);
             call
@@ -76,18 +87,21 @@ impl Calls {
 
     /// Ends the turn: a call without a result was denied or interrupted.
     pub(super) fn end(&mut self, is_cancelled: bool, out: &mut EventSink<'_>) {
-        for mut call in self.0.take_all() {
+        let calls: Vec<_> = self.0.take_all().collect();
+        for mut call in calls {
             call.close(out);
-            if call.has_result {
+            if call.has_result || call.is_late {
                 continue;
             }
-            let result = ToolResult { call_id: Some(call.id), name: None };
+            let result = ToolResult { call_id: Some(call.id.clone()), name: None };
             let head = out.head(ItemKind::ToolResult(result), Author::Tool);
             let is_denied = call.asked && !is_cancelled;
             let status = if is_denied { Status::Failed } else { Status::Interrupted };
             let tail = ItemTail { is_error: is_denied.then_some(true), ..ItemTail::new(head.id, status) };
             out.event_unclaimed(&Event::ItemStarted(head));
             out.event_unclaimed(&Event::ItemCompleted(tail));
+            call.is_late = true;
+            self.remember(call, out);
         }
     }
 }
@@ -138,7 +152,7 @@ fn start(tool: Val<'_>, out: &mut EventSink<'_>) -> Call {
     let item = out.start(head);
     note_tag(tool, "status", &["pending", "in_progress"]);
     let is_partial = input.is_some_and(|input| !is_complete(input) && input.members().next().is_some());
-    let mut call = Call { id, open: Some(item), is_partial, asked: false, has_result: false };
+    let mut call = Call { id, open: Some(item), is_partial, asked: false, has_result: false, is_late: false };
     if let Some(title) = described.and_then(|title| title.take_text(Field::CallArgs)) {
         out.delta(item, 0, Part::Args(Args::Text(title)));
         call.close(out);
@@ -234,7 +248,11 @@ fn output_part(output: Val<'_>) -> Option<Part<'_>> {
             let text = names.into_iter().find_map(|name| output.take_str(name, Field::ResultText));
             match text {
                 Some(text) => Some(Part::Text(text)),
-                None => output.members().next().is_some().then(|| Part::Json(output.take(Field::ResultJson))),
+                // An exit code alone is no content.
+                None => output
+                    .members()
+                    .any(|(name, _)| !name.is("exitCode"))
+                    .then(|| Part::Json(output.take(Field::ResultJson))),
             }
         }
         _ => None,

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::content::unsaid_name;
 use super::written::{OpenItem, begin_update, call_kind, end_update, put_chunk};
 use super::{VERSION, code, method};
 use crate::json::{JsonWriter, Raw, Str};
@@ -14,8 +15,8 @@ use crate::live::json_rpc::{
     METHOD_NOT_FOUND, Message, begin_notification, begin_request, begin_result, end, id_text, refuse,
 };
 use crate::model::{
-    Author, Delta, Event, Failure, Field, ItemHead, ItemKind, ItemKindTag, ItemTail, Permission, Prompt,
-    Question, Session, Stop, StopClass, Turn, Usage,
+    Author, Delta, Event, Failure, Field, ItemHead, ItemKind, ItemKindTag, ItemTail, Part, Permission,
+    Prompt, Question, Session, Stop, StopClass, Turn, Usage,
 };
 use crate::pipe::{OpenItems, Remembered, Writer, WriterOutput};
 use crate::tape::{Kind, Val};
@@ -118,7 +119,9 @@ impl AcpWriter {
         if !matches!(head.kind, ItemKind::ToolCall(_)) {
             out.lose_some(Field::ItemParentCall, head.parent_call.as_ref(), Reason::NoSlot);
         }
-        self.items.insert(head.id, OpenItem::new(head));
+        let mut open = OpenItem::new(head);
+        open.author_frame = out.has_leaf(Field::ItemAuthor).then(|| out.ledger.frame_number());
+        self.items.insert(head.id, open);
     }
 
     fn grew(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
@@ -129,6 +132,9 @@ impl AcpWriter {
                 self.separate(&mut open);
             }
             open.has_chunks = true;
+            if let Part::Media(media) = value {
+                out.lose_some(Field::MediaName, unsaid_name(media), Reason::NoSlot);
+            }
             put_chunk(&self.session, &open, value, &mut out.json);
         } else {
             open.gather(*part, value, out);
@@ -164,6 +170,10 @@ impl AcpWriter {
                 } else {
                     out.lose_some(Field::ItemId, open.id.as_ref(), Reason::NoSlot);
                     out.lose(Field::ItemAuthor, Reason::NoSlot);
+                    // The end of the item may repeat the author that its start has.
+                    if open.author_frame.is_some_and(|frame| frame != out.ledger.frame_number()) {
+                        out.of_earlier_frames().lose(Field::ItemAuthor, Reason::NoSlot);
+                    }
                 }
                 out.lose(Field::ItemStatus, Reason::NoSlot);
                 out.lose_some(Field::ItemStatus, native_status.as_ref(), Reason::NoSlot);
@@ -195,7 +205,7 @@ impl AcpWriter {
             let message = if message.is_empty() { Str::escaped("the turn failed") } else { message };
             put_error(&id, number, &message, &mut out.json);
             out.lose_some(Field::StopReason, stop.and_then(|stop| stop.raw.as_ref()), Reason::NoSlot);
-            return lose_usage(turn, out);
+            return lose_usage_wholly(turn, out);
         }
         let reason = if is_cancelled { "cancelled" } else { reason(class) };
         let result = begin_result(true, &id, &mut out.json).object().key("stopReason").literal(reason);
@@ -206,7 +216,7 @@ impl AcpWriter {
         result.end_object();
         end(&mut out.json);
         if usage.is_none() {
-            lose_usage(turn, out);
+            lose_usage_wholly(turn, out);
         }
         if let Some(Stop { class, raw, .. }) = stop {
             let other = raw.as_ref().filter(|raw| !raw.is(reason));
@@ -508,18 +518,31 @@ fn lose_turn(turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
     lose_usage(turn, out);
 }
 
+/// Books all leaves of the usage: a count may be computed from several leaves, such as a total.
+fn lose_usage_wholly(turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
+    lose_usage(turn, out);
+    for (field, count) in turn.usage.as_ref().into_iter().flat_map(counts) {
+        if count.is_some() {
+            out.lose_leaves(field, Reason::NoSlot);
+        }
+    }
+}
+
 fn lose_usage(turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
-    let Some(usage) = &turn.usage else { return };
-    let counts = [
+    for (field, count) in turn.usage.as_ref().into_iter().flat_map(counts) {
+        if let Some(count) = count {
+            out.lose_number(field, count, Reason::NoSlot);
+        }
+    }
+}
+
+/// The counts that the protocol has.
+const fn counts(usage: &Usage) -> [(Field, Option<u64>); 5] {
+    [
         (Field::UsageInput, usage.input),
         (Field::UsageOutput, usage.output),
         (Field::UsageReasoning, usage.reasoning),
         (Field::UsageCacheRead, usage.cache_read),
         (Field::UsageCacheWrite, usage.cache_write),
-    ];
-    for (field, count) in counts {
-        if let Some(count) = count {
-            out.lose_number(field, count, Reason::NoSlot);
-        }
-    }
+    ]
 }

@@ -1,6 +1,6 @@
 //! Items that are being written: messages grow chunk by chunk; calls and results are written when they are complete.
 
-use super::content::{holds, put_file, put_media, put_text};
+use super::content::{holds, put_file, put_media, put_text, unsaid_name};
 use crate::json::{JsonWriter, Raw, Str};
 use crate::ledger::Reason;
 use crate::live::json_rpc::{begin_notification, end};
@@ -12,6 +12,8 @@ use crate::tape::{Limits, TapeBuf};
 pub(super) struct OpenItem {
     pub(super) tag: ItemKindTag,
     pub(super) author: Author,
+    /// The number of the frame that has the author, if any.
+    pub(super) author_frame: Option<u64>,
     /// The native id of a message, or the id of a call.
     pub(super) id: Option<Str<'static>>,
     /// The name of the tool.
@@ -34,6 +36,7 @@ impl OpenItem {
         Self {
             tag: ItemKindTag::item(&head.kind),
             author: head.author,
+            author_frame: None,
             id: id.clone().map(Str::into_owned).or_else(|| is_call.then(made_up)),
             name: name.cloned().unwrap_or_default().into_owned(),
             parent_call: head.parent_call.clone().map(Str::into_owned),
@@ -68,6 +71,12 @@ impl OpenItem {
         };
         if !is_held {
             return out.lose_part(self.tag, part, Reason::NoSlot);
+        }
+        match part {
+            Part::Media(media) => out.lose_some(Field::MediaName, unsaid_name(media), Reason::NoSlot),
+            // The old and the new lines are written, without the heads of the diff and of its hunks.
+            Part::File(file) => out.lose_some(Field::FileDiff, file.diff.as_ref(), Reason::Narrowed),
+            _ => {}
         }
         match (self.parts.last_mut(), part) {
             (Some((known, Part::Text(said))), Part::Text(more)) if *known == number => said.push(more),

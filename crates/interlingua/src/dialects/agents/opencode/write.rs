@@ -92,7 +92,11 @@ impl LogForm for OpencodeForm {
         around: Option<GatheredItem<'_>>,
         out: &mut WriterOutput<'_>,
     ) {
-        let ItemHead { author, origin, model, kind, .. } = head;
+        let ItemHead { author, origin, model, kind, time, .. } = head;
+        if let (None, ItemKind::ToolResult(_), Some(time)) = (around, kind, time) {
+            // A result stands with its call and has the call's time.
+            out.lose_str(Field::ItemTime, &Str::escaped(time.as_str()), Reason::Merged);
+        }
         let is_message = *kind == ItemKind::Message;
         if around.is_none()
             && (*author != Author::Assistant || !is_message && matches!(kind, ItemKind::ToolResult(_)))

@@ -9,7 +9,7 @@ use crate::model::{
     Session, Status, Stop, StopClass, ToolCall, ToolResult, Turn, Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
-use crate::tape::{Kind, Member, Val};
+use crate::tape::{Claim, Kind, Member, Val};
 use crate::wire::note_tag;
 
 #[derive(Default)]
@@ -28,6 +28,10 @@ pub(super) struct ExecReader {
 impl Reader for ExecReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         let line = doc.root;
+        if matches!(line.str_or_empty("type"), "turn.completed" | "turn.failed") {
+            // The type of the last line of a turn is its stop reason.
+            line.note_str("type", Field::StopReason);
+        }
         let item = line.get("item").filter(|item| item.kind() == Kind::Object);
         let understood = match (line.str_or_empty("type"), item) {
             ("thread.started", _) if line.has_str("thread_id") => {
@@ -59,7 +63,9 @@ impl Reader for ExecReader {
             _ => false,
         };
         if understood {
-            line.note_str("type", Field::Structure);
+            if line.get("type").is_some_and(|kind| kind.claimed() == Claim::Free) {
+                line.note_str("type", Field::Structure);
+            }
         } else {
             doc.report_foreign(super::DIALECT.name, out);
             notice(line, "type", out);
