@@ -218,6 +218,8 @@ pub const EXCUSES: &[Excuse] = &[
         "a diff is told as its old and its new lines, without the heads of its hunks",
     ),
     ("acp", "claude-stream", "/params/*", "a request has no line of its own; the answer repeats it"),
+    ("*", "opencode-events", "/content[]/text", "the text of a file stands there in base64"),
+    ("anthropic", "opencode-events", "/source/data", "the text of a file stands there in base64"),
     ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
     (
         "record-v2",
