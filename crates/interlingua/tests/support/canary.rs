@@ -219,7 +219,6 @@ pub const EXCUSES: &[Excuse] = &[
     ),
     ("acp", "claude-stream", "/params/*", "a request has no line of its own; the answer repeats it"),
     ("*", "opencode-events", "/content[]/text", "the text of a file stands there in base64"),
-    ("anthropic", "opencode-events", "/source/data", "the text of a file stands there in base64"),
     ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
     (
         "record-v2",
