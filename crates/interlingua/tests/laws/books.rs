@@ -308,6 +308,12 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "result/text",
         "a JSON value beside a text is the agent's raw output, which is not read again",
     ),
+    (
+        "kimi-stream",
+        "*",
+        "turn/stop",
+        "the end of Kimi CLI's output ends the turn, and is no leaf to be lost",
+    ),
     ("cursor-stream", "*", "call/name", "the name of a member names the tool, and is no leaf to be lost"),
     ("*", "opencode", "result/text", "a result stands with its call, and calls in their order"),
     ("opencode", "universal", "message/text User", "words of the program in a message end before it does"),
