@@ -1,7 +1,7 @@
 //! Shared parts of the readers of printed streams: the turn, the time of a line, and the notice of a line.
 
 use crate::json::{Raw, Str};
-use crate::log::{date_of_millis, words_of_unknown};
+use crate::log::words_of_unknown;
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass, Turn,
 };
@@ -57,23 +57,14 @@ pub(crate) fn clock(time: Option<Val<'_>>, out: &mut EventSink<'_>) {
     }
 }
 
-/// Emits times that are numbers of milliseconds.
-#[derive(Debug, Default)]
-pub(crate) struct MillisClock {
-    date: String,
+/// Takes the time of an item that is a number of milliseconds.
+pub(crate) fn take_millis<'t>(time: Option<Val<'t>>) -> Option<Raw<'t>> {
+    let is_date = |time: &Val<'_>| time.u64().is_some_and(|millis| 0 < millis && millis < END_OF_TIME);
+    time.filter(is_date).map(|time| time.take(Field::ItemTime))
 }
 
-impl MillisClock {
-    /// Emits the time of a line or message.
-    pub(crate) fn tick(&mut self, time: Option<Val<'_>>, out: &mut EventSink<'_>) {
-        let Some(time) = time else { return };
-        self.date.clear();
-        if time.u64().is_some_and(|millis| date_of_millis(millis, &mut self.date)) {
-            time.note(Field::EventTime);
-            out.event(&Event::Clock(Raw::new(&self.date)));
-        }
-    }
-}
+/// The first millisecond after the year 9999.
+const END_OF_TIME: u64 = 253_402_300_800_000;
 
 /// A notice for a line outside the conversation, named by the line's type, with the line's text for people.
 pub(crate) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {

@@ -113,3 +113,10 @@ fn the_captures_have_every_block() {
     }
     assert_eq!(count, 6);
 }
+
+/// Responses have no ids: equal counts are those of two responses.
+#[test]
+fn equal_counts_of_two_responses_are_both_told() {
+    let tokens = crate::printed::tokens(&universal(TOOLS), "output");
+    assert_eq!(tokens, 3 * 13);
+}

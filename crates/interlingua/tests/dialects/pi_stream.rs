@@ -103,6 +103,27 @@ fn whole_messages_add_what_no_piece_held() {
     assert!(told.contains(&"message assistant: One two. | Three.".to_owned()), "{told:?}");
 }
 
+/// A transcript of both directions has a prompt twice; the message is emitted once.
+#[test]
+fn a_prompt_and_its_repetition_are_one_message() {
+    let line = |value: Value| value.to_string() + "\n";
+    let prompt = |text: &str| line(json!({"type": "prompt", "message": text}));
+    let user = json!({"role": "user", "content": [{"type": "text", "text": "Look."}], "timestamp": 1_794_945_082_695_u64});
+    let repeated = [
+        line(json!({"type": "message_start", "message": user})),
+        line(json!({"type": "message_end", "message": user})),
+    ]
+    .concat();
+    let said = |text: String| {
+        let told = short(&universal(NAME, &text));
+        told.iter().filter(|line| *line == "message user: Look.").count()
+    };
+    assert_eq!(said(prompt("Look.")), 1);
+    assert_eq!(said(prompt("Look.") + &repeated), 1);
+    assert_eq!(said(prompt("Look.") + &repeated + &repeated), 2, "the second was never prompted");
+    assert_eq!(said(prompt("Go.") + &repeated), 1);
+}
+
 fn prompt(link: &mut AgentLink, text: &str) -> String {
     let id = ItemId(7);
     let mut sent = link.send(&Event::ItemStarted(ItemHead::new(id, ItemKind::Message, Author::User)));

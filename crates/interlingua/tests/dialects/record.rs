@@ -143,12 +143,12 @@ fn frames(case: &Case) -> Vec<String> {
     let text = String::from_utf8_lossy(&case.bytes).into_owned();
     match case.way.1 {
         Role::Request | Role::Response | Role::Count | Role::Counted | Role::Models => vec![text],
-        Role::Stream => text
+        _ if case.way.1 == Role::Stream || case.name.ends_with(".sse") => text
             .lines()
             .filter_map(|line| line.strip_prefix("data:"))
             .map(|data| data.trim_start().to_owned())
             .collect(),
-        Role::Live | Role::Input | Role::Log => text.lines().map(str::to_owned).collect(),
+        Role::Stream | Role::Live | Role::Input | Role::Log => text.lines().map(str::to_owned).collect(),
     }
 }
 

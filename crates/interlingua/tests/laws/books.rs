@@ -223,6 +223,12 @@ const LEAVES: &[Excuse] = &[
     ("*", "kimi-code", "files[]/diff", "the line given back has the file before and after"),
     ("*", "kimi-cli", "/is-error", "a failure that is said in words is said so already"),
     ("universal", "kimi-cli", "/data/item/is_error", "a failure that is said in words is said so already"),
+    (
+        "opencode-events",
+        "codex",
+        "/info/time/created",
+        "a message of only calls has no line, and its calls have times of their own",
+    ),
 ];
 
 const TABLES: &[Excuse] = &[
@@ -285,6 +291,7 @@ const TABLES: &[Excuse] = &[
         "event/time",
         "the time of an event without an entry of its own stays in its line",
     ),
+    ("*", "kimi-cli", "result/is_error", "a failure that is said in words is said so already"),
 ];
 
 const SAID_OTHERWISE: &[Excuse] = &[
@@ -296,6 +303,13 @@ const SAID_OTHERWISE: &[Excuse] = &[
         "result/text",
         "a JSON value beside a text is the agent's raw output, which is not read again",
     ),
+    (
+        "kimi-stream",
+        "*",
+        "turn/stop",
+        "the end of Kimi CLI's output ends the turn, and is no leaf to be lost",
+    ),
+    ("cursor-stream", "*", "call/name", "the name of a member names the tool, and is no leaf to be lost"),
     ("*", "opencode", "result/text", "a result stands with its call, and calls in their order"),
     ("opencode", "universal", "message/text User", "words of the program in a message end before it does"),
     ("record*", "universal", "message/text User", "words of the program in a message end before it does"),

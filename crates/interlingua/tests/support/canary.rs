@@ -218,6 +218,7 @@ pub const EXCUSES: &[Excuse] = &[
         "/params/options[]/name",
         "a question has no line of its own; the answer has the chosen label",
     ),
+    ("*", "opencode-events", "/content[]/text", "the text of a file stands there in base64"),
     ("record-v2", "codex", "/event-type", "the head of the oldest logs has no type"),
     (
         "record-v2",

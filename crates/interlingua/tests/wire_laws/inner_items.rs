@@ -39,7 +39,8 @@ fn a_message_by_another_author_arrives_or_is_reported_lost() {
     judge(cases.len(), breaches(&cases), FLIPPED);
 }
 
-const GENERATED: &[Excuse] = &[];
+const GENERATED: &[Excuse] =
+    &[("anthropic", "opencode-events", "/source/data", "the text of a file stands there in base64")];
 
 const FLIPPED: &[Excuse] = &[];
 

@@ -56,7 +56,8 @@ impl Reader for CopilotStreamReader {
                 }
             }
             "model.call_start" => {
-                let model = line.data.get("model").and_then(|model| model.str());
+                // The line with the whole answer, or the line of the failure, repeats the model.
+                let model = line.data.note_str("model", Field::Padding);
                 self.model = model.map(Str::into_owned).or(self.model.take());
             }
             "session.tools_updated" if is_main => {
@@ -111,6 +112,8 @@ impl CopilotStreamReader {
             return;
         }
         clock(line.time, out);
+        // The type of the line is the only value that ends the turn.
+        line.kind.note_text(Field::StopReason);
         let class = if std::mem::take(&mut self.has_failed) { StopClass::Error } else { StopClass::End };
         self.turn.end(Turn { stop: Some(stop(class, None)), ..Turn::default() }, out);
     }

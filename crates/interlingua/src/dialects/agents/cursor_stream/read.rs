@@ -2,8 +2,9 @@
 
 use super::tools::{Outcome, ToolLine};
 use crate::blocks;
+use crate::json::Raw;
 use crate::ledger::text_key;
-use crate::live::printed::{MillisClock, StreamTurn, failure, notice, stop};
+use crate::live::printed::{StreamTurn, failure, notice, stop, take_millis};
 use crate::live::streamed::{StreamedBlock, StreamedKind};
 use crate::log::SessionTracker;
 use crate::model::{
@@ -17,7 +18,6 @@ use crate::tape::{Kind, Val};
 pub(super) struct CursorStreamReader {
     session: SessionTracker,
     turn: StreamTurn,
-    clock: MillisClock,
     /// The assistant's message of which pieces have arrived.
     message: Option<StreamedBlock>,
     thought: Option<ItemId>,
@@ -33,7 +33,6 @@ impl Reader for CursorStreamReader {
         let message = line.get("message").filter(|message| message.kind() == Kind::Object);
         let id = line.note_str("session_id", Field::SessionId);
         self.session.tell(AGENT, Session { id, ..Session::default() }, out);
-        self.clock.tick(line.get("timestamp_ms"), out);
         match (line.str_or_empty("type"), line.str_or_empty("subtype"), message) {
             ("system", "init", _) => self.begin(line, out),
             ("user", _, Some(message)) => {
@@ -62,6 +61,11 @@ impl Reader for CursorStreamReader {
 fn tags(line: Val<'_>) {
     line.note_str("type", Field::Structure);
     line.note_str("subtype", Field::Structure);
+}
+
+/// The time of the item that a line starts. The times of later pieces have no place.
+fn time(line: Val<'_>) -> Option<Raw<'_>> {
+    take_millis(line.get("timestamp_ms"))
 }
 
 impl CursorStreamReader {
@@ -95,7 +99,8 @@ impl CursorStreamReader {
         self.turn.begin(out);
         tags(line);
         let item = self.thought.unwrap_or_else(|| {
-            let head = out.head(ItemKind::Reasoning, Author::Assistant);
+            let mut head = out.head(ItemKind::Reasoning, Author::Assistant);
+            head.time = time(line);
             out.start(head)
         });
         self.thought = Some(item);
@@ -113,6 +118,7 @@ impl CursorStreamReader {
         let content = message.get("content");
         let mut head = out.head(ItemKind::Message, author);
         head.shape = blocks::shape(content);
+        head.time = time(line);
         let item = out.start(head);
         if let Some(content) = content {
             blocks::read_content(content, item, out);
@@ -143,7 +149,8 @@ impl CursorStreamReader {
             block.note_str("type", Field::Padding);
         }
         let mut block = self.message.take().unwrap_or_else(|| {
-            let head = out.head(ItemKind::Message, Author::Assistant);
+            let mut head = out.head(ItemKind::Message, Author::Assistant);
+            head.time = time(line);
             StreamedBlock::new(StreamedKind::Text, out.start(head), 0)
         });
         if is_piece {
@@ -218,7 +225,8 @@ impl CursorStreamReader {
 fn start_call(line: Val<'_>, tool: &ToolLine<'_>, out: &mut EventSink<'_>) {
     let call_id = line.take_str("call_id", Field::CallId);
     let call = ToolCall { call_id, kind: CallKind::Function, namespace: None, name: tool.name() };
-    let head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    let mut head = out.head(ItemKind::ToolCall(call), Author::Assistant);
+    head.time = time(line);
     let item = out.start(head);
     if let Some(arguments) = tool.arguments {
         let args = match arguments.take_text(Field::CallArgs) {
@@ -232,7 +240,9 @@ fn start_call(line: Val<'_>, tool: &ToolLine<'_>, out: &mut EventSink<'_>) {
 
 fn result(line: Val<'_>, tool: &ToolLine<'_>, out: &mut EventSink<'_>) {
     let call_id = line.take_str("call_id", Field::ResultCallId);
-    let head = out.head(ItemKind::ToolResult(ToolResult { call_id, name: Some(tool.name()) }), Author::Tool);
+    let name = Some(tool.name());
+    let mut head = out.head(ItemKind::ToolResult(ToolResult { call_id, name }), Author::Tool);
+    head.time = time(line);
     let item = out.start(head);
     let outcome = Outcome::of(tool);
     outcome.tell(item, out);

@@ -29,6 +29,8 @@ impl Reader for KimiStreamReader {
             ("meta", "session.resume_hint") if line.has_str("session_id") => {
                 let id = line.note_str("session_id", Field::SessionId);
                 self.session(line, Session { id, ..Session::default() }, out);
+                // The type of the line is the only value that ends the turn.
+                line.note_str("type", Field::StopReason);
                 self.end(out);
             }
             ("assistant" | "tool" | "user" | "system", _) => {

@@ -3,6 +3,7 @@
 
 use crate::blocks::{is_content, shape_by, start_call, start_reasoning};
 use crate::json::Str;
+use crate::live::printed::take_millis;
 use crate::log::{CountedLine, SessionTracker, words_of_unknown};
 use crate::model::{
     Args, Author, Compaction, Event, Failure, FailureClass, Field, FileRef, ItemHead, ItemId, ItemKind,
@@ -229,7 +230,8 @@ fn begin<'t>(mut head: ItemHead<'t>, line: Val<'t>, out: &mut EventSink<'_>) -> 
     if line.str_or_empty("type") != "session" {
         head.native_id = line.take_str("id", Field::ItemId);
         head.parent = line.take_str("parentId", Field::ItemParent);
-        head.time = line.get("timestamp").and_then(|time| time.take_time(Field::ItemTime));
+        let time = line.get("timestamp");
+        head.time = time.and_then(|time| time.take_time(Field::ItemTime)).or_else(|| take_millis(time));
     }
     out.start(head)
 }

@@ -3,6 +3,7 @@
 use crate::blocks::start_reasoning;
 use crate::dialects::agents::pi::read::{Changes, count, opaque, read_block, remember_change};
 use crate::json::Str;
+use crate::live::printed::take_millis;
 use crate::live::streamed::{StreamedBlock, StreamedKind};
 use crate::model::{
     Author, CallKind, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, OpaqueKind, Part, Shape, Status,
@@ -25,6 +26,7 @@ impl StreamedAnswer {
         let mut head = out.head(ItemKind::Message, Author::Assistant);
         // More texts may follow the first.
         head.shape = Shape::List;
+        head.time = take_millis(message.get("timestamp"));
         head.model = message.take_str("model", Field::ItemModel);
         let model = head.model.clone().map(Str::into_owned);
         Self { item: out.start(head), model, blocks: Vec::new() }

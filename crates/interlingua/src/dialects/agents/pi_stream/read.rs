@@ -1,12 +1,16 @@
 //! Lines to events. A message is emitted when it starts, piece by piece if it is an answer; the line at its end repeats the
 //! message and adds what no piece held. The result of a call is emitted when the tool ends.
 
+use std::collections::VecDeque;
+
 use super::answer::StreamedAnswer;
 use super::questions::Questions;
-use crate::dialects::agents::pi::read::{PiReader, stop};
+use crate::dialects::agents::pi::read::{PiReader, read_block, stop};
 use crate::ledger::text_key;
-use crate::live::printed::{MillisClock, StreamTurn, failure, notice};
-use crate::model::{Author, Field, ItemKind, Notice, Part, Session, Stop, StopClass, Turn};
+use crate::live::printed::{StreamTurn, failure, notice};
+use crate::model::{
+    Author, Field, ItemKind, ItemKindTag, Notice, Part, Session, Shape, Stop, StopClass, Turn,
+};
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::{Kind, Val};
 
@@ -25,7 +29,8 @@ pub(super) struct PiStreamReader {
     /// One key of all messages of the run, in their order.
     run: u128,
     questions: Questions,
-    clock: MillisClock,
+    /// The keys of the prompts that the agent has not repeated.
+    prompts: VecDeque<u128>,
 }
 
 impl Reader for PiStreamReader {
@@ -66,8 +71,7 @@ impl Reader for PiStreamReader {
             ("response", _) if line.has_str("command") => self.response(line, out),
             ("extension_ui_request", _) if self.questions.request(line, out) => {}
             ("extension_ui_response", _) if self.questions.response(line, out) => {}
-            // The agent repeats a prompt as a message of the user.
-            ("prompt" | "steer" | "follow_up", None) => silent_notice(line, out),
+            ("prompt" | "steer" | "follow_up", None) if line.has_str("message") => self.prompted(line, out),
             ("", _) => {
                 doc.report_foreign(super::DIALECT.name, out);
                 notice(line, out);
@@ -105,7 +109,6 @@ impl PiStreamReader {
         self.interrupt(out);
         if message.str_or_empty("role") == "assistant" {
             tag(line);
-            self.clock.tick(message.get("timestamp"), out);
             self.answer = Some(StreamedAnswer::start(message, out));
         } else {
             self.whole(line, message, out);
@@ -141,7 +144,12 @@ impl PiStreamReader {
     /// Reads a whole message.
     fn whole(&mut self, line: Val<'_>, message: Val<'_>, out: &mut EventSink<'_>) {
         let role = message.str_or_empty("role");
-        if role == "toolResult" && self.is_repeated(message) {
+        let is_repeated = match role {
+            "toolResult" => self.is_repeated(message),
+            "user" => self.is_prompt(message),
+            _ => false,
+        };
+        if is_repeated {
             tag(line);
             message.note(Field::Padding);
         } else if role == "system" && message.get("content").is_none_or(|content| content.is("")) {
@@ -149,9 +157,39 @@ impl PiStreamReader {
             notice(line, out);
         } else {
             tag(line);
-            self.clock.tick(message.get("timestamp"), out);
             self.log.message(message, message, role, out);
         }
+    }
+
+    /// Reads a prompt of the client. The agent repeats the prompt as a message of the user.
+    fn prompted(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
+        line.note_str("type", Field::ItemAuthor);
+        let mut head = out.head(ItemKind::Message, Author::User);
+        head.shape = if line.get("images").is_some() { Shape::List } else { Shape::One };
+        let item = out.start(head);
+        if let Some(text) = line.take_str("message", Field::MessageText) {
+            if self.prompts.len() == MOST_PROMPTS {
+                self.prompts.pop_front();
+            }
+            self.prompts.push_back(text_key(&text.decode()));
+            out.delta(item, 0, Part::Text(text));
+        }
+        let images = line.get("images").into_iter().flat_map(|images| images.elements());
+        for (number, image) in (1..).zip(images) {
+            let place = (item, ItemKindTag::Message);
+            out.within(image, |out| read_block((number, image), line, place, &mut self.log.changes, out));
+        }
+        out.complete(item);
+    }
+
+    /// Whether a message of the user repeats a prompt of the client.
+    fn is_prompt(&mut self, message: Val<'_>) -> bool {
+        let content = message.get("content");
+        let first = content.and_then(|content| content.elements().next()?.get("text"));
+        let text = content.filter(|content| content.kind() == Kind::String).or(first);
+        let key = text.and_then(|text| Some(text_key(&text.str()?.decode())));
+        let at = self.prompts.iter().position(|prompt| Some(*prompt) == key);
+        at.is_some_and(|at| self.prompts.remove(at).is_some())
     }
 
     /// Whether the result was emitted when the tool ended. The message may have more members than the result.
@@ -298,6 +336,9 @@ fn content_key(holder: Val<'_>) -> Option<u128> {
 fn chained(all: u128, message: u128) -> u128 {
     all.rotate_left(1) ^ message
 }
+
+/// The number of prompts that wait for their repetition.
+const MOST_PROMPTS: usize = 64;
 
 /// The agent of the session.
 const AGENT: &str = "pi";

@@ -100,8 +100,12 @@ impl Streams {
         self.close(under, Status::Interrupted, out);
         repeat_parent(line, under.as_escaped());
         // An id that no other line repeats tells nothing.
-        let id_field = if self.shares_ids { Field::TurnId } else { Field::Padding };
-        let (id, model) = (message.note_str("id", id_field), message.note_str("model", Field::TurnModel));
+        let (id_field, model_field) = if self.shares_ids {
+            (Field::TurnId, Field::TurnModel)
+        } else {
+            (Field::Padding, Field::ItemModel)
+        };
+        let (id, model) = (message.note_str("id", id_field), message.note_str("model", model_field));
         note_tag(message, "role", &["assistant"]);
         note_tag(message, "type", &["message"]);
         let response = PartialResponse {

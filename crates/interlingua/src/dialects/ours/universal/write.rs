@@ -432,8 +432,10 @@ impl UniversalWriter {
 
     fn used(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
         let timeless = Turn { time: None, ..turn.clone() };
-        // Each line of a response repeats its usage.
-        let is_news = timeless != Turn::default() && self.usage.as_ref() != Some(&timeless);
+        // Each line of a response repeats its usage. Counts without the id of a response are those of another response.
+        let is_repeated =
+            self.usage.as_ref() == Some(&timeless) && (turn.id.is_some() || turn.usage.is_none());
+        let is_news = timeless != Turn::default() && !is_repeated;
         match &turn.time {
             Some(time) if is_news => self.tick(time),
             Some(time) => self.tick_alone(Field::TurnTime, time, out),
