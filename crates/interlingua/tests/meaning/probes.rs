@@ -288,6 +288,9 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"extension_ui_request","id":"q6","method":"setWidget","widgetKey":"k"}
 {"type":"extension_ui_request","id":"q7","method":"setTitle","title":"t"}
 {"type":"extension_ui_request","id":"q8","method":"set_editor_text","text":"x"}
+{"id":"r1","type":"prompt","message":"begin"}
+{"id":"r2","type":"steer","message":"turn left"}
+{"id":"r3","type":"follow_up","message":"and then"}
 "#,
     ),
     // Edits and deletions of Cursor.
