@@ -58,7 +58,7 @@ pub(crate) fn clock(time: Option<Val<'_>>, out: &mut EventSink<'_>) {
 }
 
 /// Takes the time of an item that is a number of milliseconds.
-pub(crate) fn take_millis<'t>(time: Option<Val<'t>>) -> Option<Raw<'t>> {
+pub(crate) fn take_millis(time: Option<Val<'_>>) -> Option<Raw<'_>> {
     let is_date = |time: &Val<'_>| time.u64().is_some_and(|millis| 0 < millis && millis < END_OF_TIME);
     time.filter(is_date).map(|time| time.take(Field::ItemTime))
 }

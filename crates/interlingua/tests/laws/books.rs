@@ -311,7 +311,7 @@ const SAID_OTHERWISE: &[Excuse] = &[
     ),
     ("cursor-stream", "*", "call/name", "the name of a member names the tool, and is no leaf to be lost"),
     ("*", "opencode", "result/text", "a result stands with its call, and calls in their order"),
-    ("opencode", "universal", "message/text User", "words of the program in a message end before it does"),
+    ("opencode*", "universal", "message/text User", "words of the program in a message end before it does"),
     ("record*", "universal", "message/text User", "words of the program in a message end before it does"),
     (
         "*",

@@ -37,6 +37,8 @@ pub fn said_law(case: &Case, to: Way) -> Vec<Breach> {
         let holds = match field {
             // The text may now belong to another author.
             Field::MessageText if fates.narrows(Field::ItemAuthor) => true,
+            // A refusal is a text of the message.
+            Field::MessageText if lost.contains(&Field::Refusal) => is_in(after, before),
             Field::ReasoningText if lost.contains(&Field::ReasoningSummary) => is_in(after, before),
             Field::ResultText if lost.contains(&Field::ResultJson) => is_in(after, before),
             Field::MessageText

@@ -15,6 +15,7 @@ use crate::wire::note_tag;
 #[derive(Default)]
 pub(super) struct Calls(Remembered<Call>);
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the call")]
 struct Call {
     id: Str<'static>,
     /// The item, while its arguments are unknown.
