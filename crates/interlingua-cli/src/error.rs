@@ -474,6 +474,9 @@ impl From<SourceError> for CommandError {
 fn near_dialects(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let names = || DIALECTS.iter().map(|dialect| dialect.name);
+    if let Some(same) = names().find(|dialect| *dialect == name) {
+        return vec![same];
+    }
     // `claude` begins two names, `chat` ends one, and `codex-cli` is longer than its dialect's name. Two letters are
     // not a word.
     let begins =
