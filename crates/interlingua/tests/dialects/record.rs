@@ -143,7 +143,7 @@ fn frames(case: &Case) -> Vec<String> {
     let text = String::from_utf8_lossy(&case.bytes).into_owned();
     match case.way.1 {
         Role::Request | Role::Response | Role::Count | Role::Counted | Role::Models => vec![text],
-        _ if case.way.1 == Role::Stream || case.name.ends_with(".sse") => text
+        _ if case.way.1 == Role::Stream || case.path.extension().is_some_and(|end| end == "sse") => text
             .lines()
             .filter_map(|line| line.strip_prefix("data:"))
             .map(|data| data.trim_start().to_owned())
