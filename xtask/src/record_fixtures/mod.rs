@@ -1,7 +1,7 @@
 //! `cargo xtask record-fixtures`: runs the real agent programs against a scripted model on loopback and keeps their
 //! output as fixtures.
 //!
-//! Each [`Case`](cases::Case) is a short script of model replies, the command lines to run, and which outputs to keep.
+//! Each [`Case`] is a short script of model replies, the command lines to run, and which outputs to keep.
 //! The program gets an empty HOME and a fresh git repository, so that no data of the machine leaks in. Its output is
 //! then edited *in the text* ([`Tidy`](tidy::Tidy)): long strings that are not ours and long vendor lists are cut,
 //! paths and versions of this machine become neutral. Every other byte (key order, number spelling, spacing, escapes)
