@@ -170,7 +170,14 @@ async fn open_daemon(config: &Config, args: &Serve) -> Result<Daemon, CommandErr
         settings.roots.push(real.map_err(|error| CommandError::Read(safe::path_name(root), error))?);
     }
     let failed = |problem: ApiProblem| CommandError::Usage(problem.detail, None);
-    Daemon::open(settings).await.map_err(failed)
+    let daemon = Daemon::open(settings).await.map_err(failed)?;
+    for id in daemon.unreadable() {
+        let id = safe::exact_line(id);
+        Talk::always(&format!(
+            "warning: the stored session `{id}` has an agent or settings of another version\n"
+        ));
+    }
+    Ok(daemon)
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.

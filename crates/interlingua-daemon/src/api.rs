@@ -35,9 +35,6 @@ pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiRe
         (["health"], true, ..) => Ok(ApiResponse::json(json!({ "status": "ok" }).to_string())),
         (["agents"], true, ..) => Ok(agents()),
         (["agents", id, "modes"], true, ..) => modes(id),
-        (["agents", id, "models"], true, ..) => {
-            agent(id).map(|_| ApiResponse::json(json!({ "models": [] }).to_string()))
-        }
         (["agents", id, "install"], _, true, _) => install(id),
         (["sessions"], true, ..) => sessions(daemon).await,
         (["sessions", id], _, true, _) => {
@@ -107,7 +104,7 @@ pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiRe
         }
         (
             ["health" | "agents" | "sessions"]
-            | ["agents", _, "modes" | "models" | "install"]
+            | ["agents", _, "modes" | "install"]
             | ["sessions", _]
             | ["sessions", _, "messages" | "events" | "terminate" | "interrupt" | "pending" | "record"]
             | ["sessions", _, "messages", "stream"]

@@ -38,6 +38,7 @@ pub struct Daemon(Arc<Shared>);
 struct Shared {
     log: SessionLog,
     sessions: RwLock<HashMap<String, Arc<Session>>>,
+    unreadable: Vec<String>,
     roots: Vec<PathBuf>,
 }
 
@@ -51,15 +52,23 @@ impl Daemon {
     /// Opens the store. Turns that an earlier daemon left open are closed as errors.
     pub async fn open(settings: DaemonSettings) -> Result<Self, ApiProblem> {
         let log = SessionLog::open(&settings.place)?;
-        let mut sessions = HashMap::new();
+        let (mut sessions, mut unreadable) = (HashMap::new(), Vec::new());
         for row in log.sessions().await? {
-            let Some(agent) = Agent::named(&row.agent) else { continue };
-            let Ok(own) = serde_json::from_str::<SessionSettings>(&row.settings) else { continue };
+            let own = serde_json::from_str::<SessionSettings>(&row.settings);
+            let (Some(agent), Ok(own)) = (Agent::named(&row.agent), own) else {
+                unreadable.push(row.id);
+                continue;
+            };
             let row = if row.ended { row } else { recovery::close_open_turn(row, &log).await? };
             sessions.insert(row.id.clone(), Arc::new(Session::new(agent, own, row, log.clone())));
         }
         let DaemonSettings { roots, .. } = settings;
-        Ok(Self(Arc::new(Shared { log, sessions: RwLock::new(sessions), roots })))
+        Ok(Self(Arc::new(Shared { log, sessions: RwLock::new(sessions), unreadable, roots })))
+    }
+
+    /// The ids of stored sessions whose agent or settings this version does not know. They stay in the store.
+    pub fn unreadable(&self) -> &[String] {
+        &self.0.unreadable
     }
 
     /// Whether the daemon answers requests to this path.

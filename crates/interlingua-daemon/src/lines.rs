@@ -4,6 +4,8 @@ use bytes::Bytes;
 use interlingua::tape::{Limits, TapeBuf};
 use interlingua_store::AgentEventRow;
 
+use crate::problem::ApiProblem;
+
 /// An event of the stream.
 #[derive(Clone, Debug)]
 pub(crate) struct EventLine {
@@ -15,11 +17,15 @@ pub(crate) struct EventLine {
     pub(crate) request: Option<String>,
 }
 
-/// The events in the output of a writer.
-pub(crate) fn read(output: &[u8]) -> Vec<EventLine> {
+/// The events in the output of a writer. A line that is no event is a defect of the writer, and never dropped.
+pub(crate) fn read(output: &[u8]) -> Result<Vec<EventLine>, ApiProblem> {
     let text = String::from_utf8_lossy(output);
     let mut tape = TapeBuf::default();
-    text.lines().filter(|line| !line.is_empty()).filter_map(|line| read_line(line, &mut tape)).collect()
+    let unreadable = || ApiProblem::stream_error("an event of the session cannot be read");
+    text.lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| read_line(line, &mut tape).ok_or_else(unreadable))
+        .collect()
 }
 
 fn read_line(line: &str, tape: &mut TapeBuf) -> Option<EventLine> {

@@ -39,7 +39,7 @@ pub(crate) async fn close_open_turn(
     let closing = open.closing(&row);
     if !closing.is_empty() {
         let rows: Vec<AgentEventRow> =
-            lines::read(closing.as_bytes()).into_iter().map(|line| line.row).collect();
+            lines::read(closing.as_bytes())?.into_iter().map(|line| line.row).collect();
         row.sequence += rows.len() as u64;
         row.updated_ms = now_ms();
         log.append(row.clone(), rows).await?;

@@ -52,6 +52,8 @@ struct SessionState {
     pending: HashMap<String, EventLine>,
     resolved: HashSet<String>,
     client_items: u64,
+    /// The failure of the store that stopped the agent.
+    failure: Option<ApiProblem>,
 }
 
 /// The last events, for readers that keep up.
@@ -78,6 +80,7 @@ impl Session {
             pending: HashMap::new(),
             resolved: HashSet::new(),
             client_items: CLIENT_ITEMS,
+            failure: None,
         };
         Self { agent, settings, log, state: Mutex::new(state), stored, recent: SyncMutex::default() }
     }
@@ -150,9 +153,10 @@ impl Session {
                 tick(stream, &mut out);
                 let reply = stream.receive(&bytes, &mut out);
                 send(agent, reply);
-                // A store that fails ends the session: events that are not stored are never sent.
-                if self.store(&mut state, &out).await.is_err() {
+                // Events that are not stored are never sent, so the agent is stopped, and the next message gets the reason.
+                if let Err(problem) = self.store(&mut state, &out).await {
                     state.running = None;
+                    state.failure = Some(problem);
                 }
             }
             AgentOutput::Ended(end) => self.ended(&mut state, &end).await,
@@ -192,7 +196,7 @@ impl Session {
 
     /// Stores the events of the output, and then tells the readers.
     async fn store(&self, state: &mut SessionState, out: &[u8]) -> Result<(), ApiProblem> {
-        let events = lines::read(out);
+        let events = lines::read(out)?;
         if events.is_empty() {
             return Ok(());
         }
@@ -271,6 +275,9 @@ impl Session {
         let mut state = self.state.lock().await;
         if state.row.ended {
             return Err(ApiProblem::session_ended("the session has ended"));
+        }
+        if let Some(problem) = &state.failure {
+            return Err(problem.clone());
         }
         if state.in_turn {
             return Err(ApiProblem::session_busy("a turn is running; wait for its end or interrupt it"));

@@ -102,7 +102,6 @@ enum WriteJob {
     Create(AgentSessionRow, ReplySender<bool>),
     Append { session: AgentSessionRow, events: Vec<AgentEventRow>, done: ReplySender<()> },
     Delete(String, ReplySender<bool>),
-    Expire { before_ms: u64, done: ReplySender<u64> },
 }
 
 /// The operations on sessions. They block; [`SessionLog`] is the door for asynchronous code.
@@ -148,11 +147,6 @@ impl SessionLog {
     pub fn delete(&self, id: impl Into<String>) -> Reply<bool> {
         let id = id.into();
         self.ask(|done| WriteJob::Delete(id, done))
-    }
-
-    /// Deletes sessions that ended before the time, with their events. The reply is their number.
-    pub fn expire(&self, before_ms: u64) -> Reply<u64> {
-        self.ask(|done| WriteJob::Expire { before_ms, done })
     }
 
     /// All sessions, the newest first.
@@ -278,7 +272,6 @@ impl<D: Database> SqlSessions<D> {
 enum Done {
     Flag(ReplySender<bool>, bool),
     Nothing(ReplySender<()>),
-    Count(ReplySender<u64>, u64),
 }
 
 impl Done {
@@ -293,7 +286,6 @@ impl Done {
         match self {
             Done::Flag(reply, flag) => reply.send(result(flag, error)),
             Done::Nothing(reply) => reply.send(result((), error)),
-            Done::Count(reply, count) => reply.send(result(count, error)),
         }
     }
 }
@@ -320,14 +312,6 @@ impl<D: Database> SessionStore for SqlSessions<D> {
                         let exists = exists(database, &id)?;
                         done.push(Done::Flag(reply, exists));
                         delete(database, &id)?;
-                    }
-                    WriteJob::Expire { before_ms, done: reply } => {
-                        let sql = "SELECT id FROM agent_session WHERE ended = 1 AND updated_ms < $1";
-                        let rows = database.query(sql, &[Value::count(before_ms)])?;
-                        let ids: Vec<String> =
-                            rows.into_iter().filter_map(|row| Columns::of(row).text()).collect();
-                        done.push(Done::Count(reply, ids.len() as u64));
-                        ids.iter().try_for_each(|id| delete(database, id))?;
                     }
                 }
             }

@@ -83,7 +83,7 @@ struct SessionNames {
 #[derive(Debug)]
 struct ModelResponse {
     turn: usize,
-    /// Set for a turn without an id: its usage is that of its responses.
+    /// Set for a turn without an id, whose usage is the sum of the usage of its responses.
     is_turn: bool,
     usage: Option<Usage>,
     cost: Option<f64>,

@@ -99,7 +99,7 @@ impl Streams {
         let Some(message) = event.get("message") else { return false };
         self.close(under, Status::Interrupted, out);
         repeat_parent(line, under.as_escaped());
-        // An id that no other line repeats tells nothing.
+        // A message id that no other line repeats links no lines.
         let (id_field, model_field) = if self.shares_ids {
             (Field::TurnId, Field::TurnModel)
         } else {
