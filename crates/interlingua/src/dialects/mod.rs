@@ -51,6 +51,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::kimi_stream::DIALECT,
     &agents::opencode::DIALECT,
     &agents::opencode_events::DIALECT,
+    &agents::opencode_stream::DIALECT,
     &anthropic::amp_stream::DIALECT,
     &agents::acp::DIALECT,
 ];
@@ -300,6 +301,8 @@ pub struct Options {
     pub stream: Option<bool>,
     /// Whether universal events hold the agent's own line.
     pub include_raw: bool,
+    /// Whether universal events have only the members of the public schema.
+    pub seed_schema: bool,
     /// Whether to omit usage from a stream in formats that send usage only on request.
     pub usage_unasked: bool,
     /// The current time in milliseconds since 1970: for targets that reject future times, and for events of sources
@@ -316,8 +319,10 @@ pub struct Options {
     /// The items of the source that count, from a first pass over the source ([`crate::log::OutlineReader`]); for logs
     /// written from another dialect. Without an outline, items are written in file order.
     pub outline: Option<Arc<Outline>>,
-    /// The id of the session in universal events; by default the agent's own id.
+    /// The id of the session in universal events and in the log of another agent; by default the agent's own id.
     pub session_id: Option<String>,
+    /// The working directory of the session in the log of another agent; by default the source's directory.
+    pub cwd: Option<String>,
     /// The events of the session so far, for universal events that continue a session.
     pub progress: Option<SessionProgress>,
     /// The dialect that is read; the pipe sets it.
@@ -349,10 +354,16 @@ impl SessionProgress {
 }
 
 impl Options {
-    /// Sets the id of the session in universal events.
+    /// Sets the id of the session in universal events and in the log of another agent.
     #[must_use]
     pub fn with_session_id(self, session_id: impl Into<Option<String>>) -> Self {
         Self { session_id: session_id.into(), ..self }
+    }
+
+    /// Sets the working directory of the session in the log of another agent.
+    #[must_use]
+    pub fn with_cwd(self, cwd: impl Into<Option<String>>) -> Self {
+        Self { cwd: cwd.into(), ..self }
     }
 
     /// Sets the events of the session so far.
@@ -395,6 +406,12 @@ impl Options {
     #[must_use]
     pub fn with_include_raw(self, include_raw: bool) -> Self {
         Self { include_raw, ..self }
+    }
+
+    /// Sets whether universal events have only the members of the public schema. Values of other members are lost.
+    #[must_use]
+    pub fn with_seed_schema(self, seed_schema: bool) -> Self {
+        Self { seed_schema, ..self }
     }
 
     /// Sets whether to omit usage from a stream in formats that send usage only on request.

@@ -2,7 +2,7 @@
 //! bytes for the agent.
 
 use super::{EventSink, Order, Stages, Writer, WriterOutput, readable};
-use crate::dialects::{Dialect, Options, Role};
+use crate::dialects::{Dialect, Options, Role, WriteSpec};
 use crate::error::Error;
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
@@ -82,6 +82,9 @@ impl AgentLink {
         let input = dialect.role(written).and_then(|spec| spec.write.as_ref());
         let input = input.ok_or(Error::CannotWrite(dialect.name, written.word()))?;
         let options = &Options { source: Some(dialect.name), ..options.clone() };
+        let mut order = Order::new(&options.limits);
+        // The client's events have no size of their own to compare the size of the agent's input with.
+        order.read(usize::MAX);
         Ok(Self {
             stages: Stages::new(dialect, spec, reader(options), options),
             ledger: Ledger::new(support, spec.framing, options.trace),
@@ -92,7 +95,7 @@ impl AgentLink {
                 ledger: Ledger::rehearsal(),
                 bytes: Vec::new(),
             },
-            order: Order::new(&options.limits),
+            order,
         })
     }
 
@@ -147,7 +150,7 @@ pub struct AgentStream {
     order: Order,
     /// Set while a turn is open that the client began.
     in_turn: bool,
-    /// Set once the client has told why the agent ended.
+    /// Set once the client has told why the agent or its turn ended.
     has_failed: bool,
 }
 
@@ -157,18 +160,40 @@ impl AgentStream {
         let target = to.0.role(to.1).and_then(|spec| spec.write.as_ref());
         let target = target.ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
         let link = AgentLink::with_support(from, target.support, options)?;
+        Ok(Self::of_link(link, from, target, options))
+    }
+
+    /// A stream of an agent that speaks the dialect `from`, and reads the input of another agent's dialect: Amp reads the
+    /// lines of Claude Code.
+    pub fn with_input(
+        from: &Dialect,
+        input: &Dialect,
+        to: (&Dialect, Role),
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let target = to.0.role(to.1).and_then(|spec| spec.write.as_ref());
+        let target = target.ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
+        let (spec, reader) = readable((from, Role::Live))?;
+        let mut link = AgentLink::with_support(input, target.support, options)?;
+        let own = Options { source: Some(from.name), ..options.clone() };
+        link.stages = Stages::new(from, spec, reader(&own), &own);
+        link.ledger = Ledger::new(target.support, spec.framing, own.trace);
+        Ok(Self::of_link(link, from, target, options))
+    }
+
+    fn of_link(link: AgentLink, from: &Dialect, target: &WriteSpec, options: &Options) -> Self {
         let options = &Options { source: Some(from.name), ..options.clone() };
         let mut order = Order::new(&options.limits);
         // There is no input to compare the size of the output with.
         order.read(usize::MAX);
-        Ok(Self {
+        Self {
             link,
             writer: (target.make)(options),
             json: JsonBuffer::default(),
             order,
             in_turn: false,
             has_failed: false,
-        })
+        }
     }
 
     /// Whether a turn is open that the client began.
@@ -198,18 +223,31 @@ impl AgentStream {
         self.link.send(event)
     }
 
-    /// Writes an event to the stream alone.
+    /// Writes an event to the stream alone. The end of a turn closes the items that the agent has open.
     pub fn note(&mut self, event: &Event<'_>, out: &mut dyn Output) {
         let Self { link, writer, json, order, in_turn, has_failed } = self;
+        let AgentLink { stages, ledger, .. } = link;
         match event {
             Event::Error(_) => *has_failed = true,
-            Event::TurnStarted(_) => *in_turn = true,
-            Event::TurnEnded(_) => *in_turn = false,
+            Event::TurnStarted(_) => (*in_turn, *has_failed) = (true, false),
+            // The end of the agent's output is no error for a turn that the client has ended.
+            Event::TurnEnded(_) => (*in_turn, *has_failed) = (false, true),
             _ => {}
         }
         json.emit(out).begin_push();
-        let mut target = WriterOutput::new(json.emit(out), &mut link.ledger);
+        let before = json.emit(out).total();
+        let mut target = WriterOutput::new(json.emit(out), ledger);
+        if let Event::TurnEnded(_) = event {
+            let agents = &mut stages.frames.order;
+            let closing = agents.lifecycle.closing();
+            for item in closing.filter(|event| matches!(event, Event::ItemCompleted(_))) {
+                agents.pass(&item, &mut **writer, &mut target.of_client());
+            }
+        }
         EventSink { writer: &mut **writer, order, out: target.of_client() }.event(event);
+        // The lines of the client are no output of the agent, so they take nothing of the agent's allowance.
+        let written = json.emit(out).total().wrapping_sub(before);
+        stages.frames.order.read(usize::try_from(written).unwrap_or(usize::MAX));
         json.emit(out).end_push();
     }
 

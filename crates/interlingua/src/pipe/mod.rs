@@ -37,7 +37,7 @@ use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
-use crate::log::HistoryWriter;
+use crate::log::{HistoryWriter, MovedSession};
 use crate::model::{Event, ItemHead, SupportTable, supports_everything};
 use crate::sniff;
 use crate::tape::{Fault, Limits, TapeBuf, Val};
@@ -88,6 +88,11 @@ pub trait Writer: Send {
     fn takes(&mut self, head: &ItemHead<'_>) -> Result<(), Reason> {
         let _ = head;
         Ok(())
+    }
+
+    /// The support table of a writer whose options narrow the table of its dialect.
+    fn narrowed_support(&self) -> Option<SupportTable> {
+        None
     }
 
     /// Announces that the following events come from lines that `owner` kept, which follow the events
@@ -186,14 +191,15 @@ impl Pipe {
         let writer =
             target.and_then(|spec| spec.write.as_ref()).ok_or(Error::CannotWrite(to.0.name, to.1.word()))?;
         let (spec, reader) = readable(from)?;
-        if from.0.name == to.0.name && from.1 == to.1 && !(from.1 == Role::Request && options.asks_for_more())
-        {
+        let is_changed = from.1 == Role::Request && options.asks_for_more() || options.seed_schema;
+        if from.0.name == to.0.name && from.1 == to.1 && !is_changed {
             return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
         }
         let options = &Options { source: Some(from.0.name), ..options.clone() };
         let mut made = (writer.make)(options);
         if to.0.plane == Plane::Log && to.1 == Role::Log {
             made = Box::new(HistoryWriter::new(made, to.0.name, writer.support, options.outline.clone()));
+            made = MovedSession::before(made, options);
         }
         Ok(Self::join(from.0, spec, reader(options), (made, writer.support), options))
     }
@@ -233,6 +239,7 @@ impl Pipe {
         (writer, support): (Box<dyn Writer>, SupportTable),
         options: &Options,
     ) -> Self {
+        let support = writer.narrowed_support().unwrap_or(support);
         Self {
             stages: Some((Stages::new(source, spec, reader, options), writer)),
             ledger: Ledger::new(support, spec.framing, options.trace),

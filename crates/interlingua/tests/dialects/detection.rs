@@ -332,6 +332,10 @@ const SMALL: &[(&str, &str)] = &[
     ),
     ("kimi-cli?", "{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\",\"content\":\"ho\"}\n"),
     ("claude-code?", "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"),
+    (
+        "opencode-stream live",
+        "{\"type\":\"error\",\"timestamp\":1794730156109,\"sessionID\":\"ses_1\",\"error\":{\"name\":\"APIError\"}}\n",
+    ),
     ("codex-exec live", "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}\n"),
     (
         "codex-app-server live",

@@ -37,6 +37,7 @@ mod nothing_silent;
 mod odd_input;
 mod opencode;
 mod opencode_events;
+mod opencode_stream;
 mod pi;
 mod pi_stream;
 mod printed;

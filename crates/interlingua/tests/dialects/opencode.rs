@@ -10,7 +10,7 @@ use crate::support::{convert_log_text, convert_log_with};
 const STORAGE: &str = include_str!("../../fixtures/agents/opencode/2026-02/storage.jsonl");
 const EXPORT: &str = include_str!("../../fixtures/agents/opencode/2026-11/export.json");
 const TWO: &str = include_str!("../../fixtures/agents/opencode/2026-11/two-exports.json");
-const RUN: &str = include_str!("../../fixtures/agents/opencode/2026-11/run.jsonl");
+const RUN: &str = include_str!("../../fixtures/agents/opencode_stream/2026-11/shapes.jsonl");
 const API_LIKE: &str = include_str!("../../fixtures/agents/opencode/2026-02/api-like.json");
 const CLAUDE: &str = include_str!("../../fixtures/anthropic/claude_code/2026-11/tools.jsonl");
 

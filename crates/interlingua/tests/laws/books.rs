@@ -217,6 +217,7 @@ const LEAVES: &[Excuse] = &[
     ),
     ("record-v2", "*", "/children[]/content[]/part", "which part it is: only the order of parts is said"),
     ("universal", "*", "/data/part", "which part it is: only the order of parts is said"),
+    ("universal", "*", "/data/preceding[]/part", "which part it is: only the order of parts is said"),
     ("*", "kimi-cli", "files[]/action", "the line given back has the file before and after"),
     ("*", "kimi-cli", "files[]/diff", "the line given back has the file before and after"),
     ("*", "kimi-code", "files[]/action", "the line given back has the file before and after"),
@@ -254,6 +255,7 @@ const TABLES: &[Excuse] = &[
         "how reasoning within a message ended is the reader's own word",
     ),
     ("amp", "universal", "item/status", "how reasoning within a message ended is the reader's own word"),
+    ("record*", "universal", "item/status", "how reasoning within a message ended is the reader's own word"),
     (
         "copilot-cli",
         "*",

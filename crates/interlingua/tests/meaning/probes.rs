@@ -313,6 +313,18 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"type":"error","timestamp":"2026-11-16T09:00:02Z","severity":"warning","message":"it may break"}
 "#,
     ),
+    // Parts and lines that OpenCode does not print today.
+    (
+        "opencode-stream",
+        Role::Live,
+        r#"
+{"type":"retry","timestamp":1794730065000,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"busy","statusCode":529}}}}
+{"type":"compaction","timestamp":1794730065001,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","type":"compaction","auto":true}}
+{"type":"file","timestamp":1794730065002,"sessionID":"ses_1","part":{"id":"prt_3","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,aGk=","filename":"a.png"}}
+{"type":"system","timestamp":1794730065003,"sessionID":"ses_1","text":"hm"}
+{"type":"developer","timestamp":1794730065004,"sessionID":"ses_1","text":"hm"}
+"#,
+    ),
     // Requests to OpenCode's server.
     (
         "opencode-events",

@@ -284,9 +284,7 @@ pub const EXCUSES: &[Excuse] = &[
     ("record", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
-    ("record", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
     ("record-v2", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
-    ("record-v2", "opencode", "/session/vendor-ext/data/unrecorded", "follows from the documents given back"),
     (
         "opencode",
         "copilot-cli",

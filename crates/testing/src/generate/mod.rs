@@ -1,5 +1,6 @@
 //! Generated input of any length: the same number yields the same line.
 
+pub mod live;
 pub mod logs;
 
 use std::fmt::Write as _;

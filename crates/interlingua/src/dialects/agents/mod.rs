@@ -12,5 +12,6 @@ mod kimi_parts;
 pub mod kimi_stream;
 pub mod opencode;
 pub mod opencode_events;
+pub mod opencode_stream;
 pub mod pi;
 pub mod pi_stream;

@@ -232,7 +232,9 @@ fn list_15_deltas_joined_are_the_text_of_the_completed_item() {
         }
         for event in of(events, "item.completed") {
             let id = item(event)["item_id"].as_str().unwrap();
-            for (delta, part) in [("text", "text"), ("reasoning", "reasoning"), ("arguments", "tool_call")] {
+            // The deltas of a running command are the text of its result.
+            let text = if item(event)["kind"] == "tool_result" { "tool_result" } else { "text" };
+            for (delta, part) in [("text", text), ("reasoning", "reasoning"), ("arguments", "tool_call")] {
                 if let Some(said) = said.get(&(id, delta)) {
                     assert_eq!(*said, text_of(item(event), part), "{id}");
                 }

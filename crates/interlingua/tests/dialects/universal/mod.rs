@@ -13,6 +13,8 @@ use interlingua::pipe::Pipe;
 use serde_json::Value;
 
 mod conformance;
+mod order;
+mod seed;
 mod values;
 
 /// One input.
@@ -59,6 +61,8 @@ fn corpus() -> Vec<Source> {
             let bytes = std::fs::read(&path).unwrap();
             if name.starts_with("stdout-") {
                 sources.push(Source { name, dialect: printed, bytes });
+            } else if name.starts_with(transcripts) && !is_wrapped(&bytes) {
+                sources.push(Source { name, dialect, bytes });
             } else if name.starts_with(transcripts) {
                 let lines = |also_in: bool| {
                     let text = std::str::from_utf8(&bytes).unwrap();
@@ -74,6 +78,19 @@ fn corpus() -> Vec<Source> {
         }
     }
     sources
+}
+
+/// Whether each line of a transcript names its direction beside the message. Other transcripts hold the messages alone, of
+/// both directions.
+fn is_wrapped(transcript: &[u8]) -> bool {
+    let text = std::str::from_utf8(transcript).unwrap();
+    let is_one = |line: &str| {
+        let doc: Value = serde_json::from_str(line).unwrap();
+        doc.get("dir").is_some() && doc.get("msg").is_some()
+    };
+    let wrapped = text.lines().filter(|line| is_one(line)).count();
+    assert!([0, text.lines().count()].contains(&wrapped), "a transcript of both forms");
+    wrapped > 0
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -155,6 +172,7 @@ fn fixture(path: &str) -> Vec<Value> {
 fn text_of(item: &Value, kind: &str) -> String {
     let member = match kind {
         "tool_call" => "arguments",
+        "tool_result" => "output",
         _ => "text",
     };
     let parts = item["content"].as_array().unwrap().iter().filter(|part| part["type"] == kind);

@@ -1,5 +1,6 @@
-//! OpenCode's sessions: concatenated documents of its storage, `opencode export`, the output of `opencode run --format
-//! json`, and an older form that resembles a model API.
+//! OpenCode's sessions: concatenated documents of its storage, `opencode export`, and an older form that resembles a model
+//! API. Lines of `opencode run --format json` are detected as [`super::opencode_stream`]; the reader of the log reads them
+//! as well, for saved output that a record has to restore.
 
 mod api_like;
 mod build;
@@ -90,9 +91,7 @@ fn score_of(doc: Val<'_>) -> Option<u32> {
     } else if doc.has_str("sessionID") {
         let part = doc.has_str("messageID") && doc.has_str("type") && doc.has_str("id");
         let message = doc.has_str("role") && doc.has_str("id") && is_object("time");
-        let is_timed = doc.has_kind("timestamp", Kind::Number) && doc.has_str("type");
-        let printed = is_timed && (is_object("part") || is_object("error"));
-        if part || message || printed { 10 } else { return None }
+        if part || message { 10 } else { return None }
     } else if doc.has_str("slug") && doc.has_str("projectID") {
         10
     } else if doc.has_str("worktree") && doc.has_str("id") && is_object("time") {

@@ -24,6 +24,24 @@ pub(super) fn read(
     start: Option<Val<'_>>,
     out: &mut EventSink<'_>,
 ) {
+    read_with(part, (within, id, start), false, out);
+}
+
+/// Reads a call and its result within a message of a running agent: a command with another exit code than 0 failed.
+pub(in crate::dialects::agents) fn read_failing(
+    part: &PartMembers<'_>,
+    within: ItemId,
+    out: &mut EventSink<'_>,
+) {
+    read_with(part, (within, part.id, start(part)), true, out);
+}
+
+fn read_with(
+    part: &PartMembers<'_>,
+    (within, id, start): (ItemId, Option<Val<'_>>, Option<Val<'_>>),
+    exit_fails: bool,
+    out: &mut EventSink<'_>,
+) {
     let state = StateMembers::new(part);
     let call = call(part);
     let answers = call.call_id.clone();
@@ -45,7 +63,7 @@ pub(super) fn read(
     let result = ToolResult { call_id: answers, name: None };
     let mut head = out.head(ItemKind::ToolResult(result), Author::Tool);
     head.within = Some(within);
-    state.result(head, false, out);
+    state.result(head, exit_fails, out);
 }
 
 /// The call of a tool part.

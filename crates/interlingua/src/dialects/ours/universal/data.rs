@@ -2,6 +2,7 @@
 //! model's own names where the schema is open: in `metadata` and `details`.
 
 use super::item::opt_word;
+use super::seed::Members;
 use super::{inside, note_if};
 use crate::dialects::ours::unreadable_run::UnreadableLines;
 use crate::json::{JsonWriter, Str};
@@ -11,12 +12,12 @@ use crate::tape::Val;
 const SNAKE: Spelling = Spelling::Snake;
 
 /// Writes the data of the start or end of turn `id`.
-pub(super) fn put_turn(phase: &str, id: &str, turn: &Turn<'_>, json: &mut JsonWriter<'_>) {
+pub(super) fn put_turn(phase: &str, id: &str, turn: &Turn<'_>, members: Members, json: &mut JsonWriter<'_>) {
     json.object().key("phase").literal(phase).key("turn_id").literal(id);
     // The end of a turn holds the response's id only if it differs from the turn's id.
     let response = turn.id.clone().filter(|own| own.as_escaped() != id);
     let turn = Turn { id: response, ..turn.clone() };
-    if turn != Turn::default() {
+    if turn != Turn::default() && members == Members::All {
         json.key("metadata");
         turn.write(SNAKE, json);
     }
@@ -76,7 +77,7 @@ pub(super) fn read_permission(data: Val<'_>) -> Permission<'_> {
 }
 
 /// The base schema has a single question with labels; `prompts` and `answers` hold all questions.
-pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonWriter<'_>) {
+pub(super) fn put_question(question: &Question<'_>, open: bool, members: Members, json: &mut JsonWriter<'_>) {
     let Question { id, prompts, answers, declined, .. } = question;
     let (none, first) = (Str::default(), prompts.first());
     json.object().key("question_id").str(id);
@@ -91,7 +92,9 @@ pub(super) fn put_question(question: &Question<'_>, open: bool, json: &mut JsonW
         (true, false) => "requested",
         (false, false) => "answered",
     });
-    question.write_members(&["id", "declined"], SNAKE, json);
+    if members == Members::All {
+        question.write_members(&["id", "declined"], SNAKE, json);
+    }
     json.end_object();
 }
 
@@ -153,11 +156,14 @@ fn repeat_base_question(data: Val<'_>, first: &Prompt<'_>) {
     }
 }
 
-pub(super) fn put_failure(failure: &Failure<'_>, json: &mut JsonWriter<'_>) {
+pub(super) fn put_failure(failure: &Failure<'_>, members: Members, json: &mut JsonWriter<'_>) {
     json.object().key("message").str(&failure.message).opt_str("code", failure.code.as_ref());
-    json.key("details").object();
-    failure.write_members(&["message", "code"], SNAKE, json);
-    json.end_object().end_object();
+    if members == Members::All {
+        json.key("details").object();
+        failure.write_members(&["message", "code"], SNAKE, json);
+        json.end_object();
+    }
+    json.end_object();
 }
 
 pub(super) fn read_failure(data: Val<'_>) -> Failure<'_> {
@@ -172,10 +178,15 @@ pub(super) fn read_failure(data: Val<'_>) -> Failure<'_> {
 }
 
 /// Writes the details of unreadable lines, including their bytes if `said` is set.
-pub(super) fn put_unreadable(run: &UnreadableLines<'_>, place: &str, said: bool, json: &mut JsonWriter<'_>) {
+pub(super) fn put_unreadable(
+    run: &UnreadableLines<'_>,
+    place: &str,
+    (said, members): (bool, Members),
+    json: &mut JsonWriter<'_>,
+) {
     let UnreadableLines { owner: _, why, bytes, lines } = *run;
     json.object().key("error").literal(why).key("location").literal(place);
-    json.opt_u64("lines", (lines > 1).then_some(lines));
+    json.opt_u64("lines", (lines > 1 && members == Members::All).then_some(lines));
     if said {
         match std::str::from_utf8(bytes) {
             Ok(text) => json.key("text").plain(text),

@@ -1,7 +1,8 @@
 //! An open item, and the writing of its events.
 
 use super::parts::{self, ItemContent};
-use crate::json::JsonWriter;
+use super::seed::Members;
+use crate::json::{JsonWriter, Raw};
 use crate::model::{Author, Circumstances, ItemId, ItemKind, ItemTail, Spelling, Status};
 
 /// An open item.
@@ -23,6 +24,8 @@ pub(super) struct ShownItem {
     /// The message that contains this reasoning as a part.
     pub(super) host: Option<ItemId>,
     pub(super) holds_items: bool,
+    /// The parts of the surrounding message whose place the start of this item shows, as JSON.
+    pub(super) preceding: Option<String>,
     pub(super) content: ItemContent,
 }
 
@@ -51,6 +54,7 @@ impl ShownItem {
             around: None,
             host: None,
             holds_items: false,
+            preceding: None,
             content: ItemContent::default(),
         }
     }
@@ -75,7 +79,7 @@ impl ShownItem {
         self.around = Some(around);
     }
 
-    pub(super) fn write(&self, tail: Option<&ItemTail<'_>>, json: &mut JsonWriter<'_>) {
+    pub(super) fn write(&self, tail: Option<&ItemTail<'_>>, members: Members, json: &mut JsonWriter<'_>) {
         let (kind, role) = match (&self.kind, self.author) {
             (ItemKind::ToolCall(_), _) => ("tool_call", "assistant"),
             (ItemKind::ToolResult(_), _) => ("tool_result", "tool"),
@@ -92,8 +96,8 @@ impl ShownItem {
         opt_word(self.parent.map(item_id).as_deref(), json);
         json.key("kind").literal(kind).key("role").literal(role).key("content");
         match tail {
-            Some(_) => parts::write(&self.kind, &self.content.pieces, true, json),
-            None => parts::write(&self.kind, &[], false, json),
+            Some(_) => parts::write(&self.kind, &self.content.pieces, true, members, json),
+            None => parts::write(&self.kind, &[], false, members, json),
         }
         let status = match tail.map(|tail| tail.status) {
             None => "in_progress",
@@ -101,6 +105,18 @@ impl ShownItem {
             Some(Status::Failed | Status::Interrupted) => "failed",
         };
         json.key("status").literal(status);
+        if members == Members::All {
+            self.write_ours(tail, json);
+        }
+        json.end_object();
+        if let (None, Some(preceding)) = (tail, &self.preceding) {
+            json.key("preceding").raw(&Raw::new(preceding));
+        }
+        json.end_object();
+    }
+
+    /// Writes the members that the public schema lacks.
+    fn write_ours(&self, tail: Option<&ItemTail<'_>>, json: &mut JsonWriter<'_>) {
         if self.author == Author::Developer {
             json.key("author").literal("developer");
         }
@@ -119,7 +135,6 @@ impl ShownItem {
         if let Some(tail) = tail {
             tail.write_members(&["status"], Spelling::Snake, json);
         }
-        json.end_object().end_object();
     }
 }
 

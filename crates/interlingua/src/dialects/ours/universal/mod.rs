@@ -11,6 +11,7 @@ mod item;
 mod parts;
 mod read;
 mod read_parts;
+mod seed;
 mod support;
 mod write;
 
@@ -49,6 +50,10 @@ fn sniff(head: &Head<'_>) -> Option<(Role, u32)> {
     let ours = named && doc.has_kind("sequence", Kind::Number) && doc.has_kind("data", Kind::Object);
     ours.then_some((Role::Live, 10))
 }
+
+/// The JSON Schema of closed events ([`crate::dialects::Options::seed_schema`]): the members of the public schema, and no
+/// others.
+pub const SEED_SCHEMA: &str = include_str!("../../../../schema/universal-event.schema.json");
 
 /// The time of events before any time is known.
 const EPOCH: &str = "1970-01-01T00:00:00Z";

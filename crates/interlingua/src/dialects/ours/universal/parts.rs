@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::item::opt_word;
+use super::seed::{self, Members, is_image};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::model::{
     Args, CacheMark, CallKind, Citation, ItemId, ItemKind, Media, MediaSource, Neutral as _, Notice, Opaque,
@@ -18,6 +19,8 @@ pub(super) struct ItemContent {
     last: HashMap<(ItemId, u32), usize>,
     /// The positions of each item's pieces.
     of_item: HashMap<ItemId, Vec<usize>>,
+    /// The number of pieces whose place an event has shown.
+    placed: usize,
 }
 
 /// One content part.
@@ -62,6 +65,7 @@ impl ItemContent {
         kind: &ItemKind<'_>,
         from: (ItemId, u32),
         value: &Part<'_>,
+        members: Members,
     ) -> Option<(usize, PartForm)> {
         let result = matches!(kind, ItemKind::ToolResult(_));
         let reasoning = matches!(kind, ItemKind::Reasoning);
@@ -86,10 +90,15 @@ impl ItemContent {
                 self.marked(from).cache = Some(mark.clone().into_owned());
                 return None;
             }
-            Part::Media(media) => return self.add_ready(from, |json| put_media(media, json)),
+            Part::Media(media) => return self.add_ready(from, |json| put_media(media, members, json)),
             Part::File(file) => {
                 return self.add_ready(from, |json| {
                     json.object().key("type").literal("file_ref");
+                    if members.is_closed() {
+                        json.key("path").str(&file.path).key("action").literal(seed::action(file));
+                        json.opt_str("diff", file.diff.as_ref());
+                        return;
+                    }
                     file.write_members(&[], Spelling::Snake, json);
                 });
             }
@@ -105,6 +114,40 @@ impl ItemContent {
         let at = known.unwrap_or_else(|| self.push(from, form));
         self.pieces.get_mut(at)?.text.push_str(text.as_escaped());
         Some((at, form))
+    }
+
+    /// The parts without text so far, as JSON, if no earlier event has shown their place.
+    pub(super) fn preceding(&mut self) -> Option<String> {
+        let end = self.pieces.len();
+        let is_due = self.pieces.get(self.placed..end)?.iter().any(ContentPart::lacks_delta);
+        is_due.then(|| {
+            let mut parts = JsonBuffer::default();
+            self.put_preceding(end, &mut parts.hold());
+            parts.held().to_owned()
+        })
+    }
+
+    /// Writes the parts without text before the part of a delta, if no earlier event has shown their place.
+    pub(super) fn write_preceding(&mut self, at: usize, json: &mut JsonWriter<'_>) {
+        let before = self.pieces.get(self.placed..at).unwrap_or_default();
+        if before.iter().any(ContentPart::lacks_delta) {
+            json.key("preceding");
+            self.put_preceding(at, json);
+        }
+        self.placed = self.placed.max(at + 1);
+    }
+
+    fn put_preceding(&mut self, end: usize, json: &mut JsonWriter<'_>) {
+        json.array();
+        for (number, piece) in self.pieces.iter().enumerate().take(end).skip(self.placed) {
+            if piece.lacks_delta() {
+                json.object().key("part").u64(number as u64).key("content");
+                piece.put(&ItemKind::Message, Members::All, json);
+                json.end_object().end_object();
+            }
+        }
+        json.end_array();
+        self.placed = self.placed.max(end);
     }
 
     fn push(&mut self, from: (ItemId, u32), form: PartForm) -> usize {
@@ -160,16 +203,22 @@ impl ItemContent {
 }
 
 /// Writes the content of an item: the members of its kind, then its parts.
-pub(super) fn write(kind: &ItemKind<'_>, parts: &[ContentPart], complete: bool, json: &mut JsonWriter<'_>) {
+pub(super) fn write(
+    kind: &ItemKind<'_>,
+    parts: &[ContentPart],
+    complete: bool,
+    members: Members,
+    json: &mut JsonWriter<'_>,
+) {
     json.array();
     let mut parts = parts;
     match kind {
         ItemKind::ToolCall(call) if !parts.iter().any(|part| part.form == PartForm::Arguments) => {
-            put_call(call, if complete { "{}" } else { "" }, json);
+            put_call(call, if complete { "{}" } else { "" }, members, json);
             json.end_object();
         }
         ItemKind::ToolResult(result) if !parts.iter().any(|part| is_output(part.form)) => {
-            put_output(result, PartForm::Output, "", json);
+            put_output(result, PartForm::Output, "", members, json);
             json.end_object();
         }
         ItemKind::Notice(Notice { event_type }) => {
@@ -179,29 +228,45 @@ pub(super) fn write(kind: &ItemKind<'_>, parts: &[ContentPart], complete: bool, 
                 parts.split_first().filter(|(piece, _)| piece.form == PartForm::Text)
             {
                 json.key("detail").literal(&piece.text);
-                piece.put_marks(json);
+                piece.put_marks(members, json);
                 parts = others;
             }
             json.end_object();
         }
         ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) | ItemKind::ToolResult(_) => {}
     }
-    for piece in parts {
-        piece.put(kind, json);
-        piece.put_marks(json);
+    // Marks without their part have no member in the public schema.
+    let is_shown = |piece: &&ContentPart| members == Members::All || piece.form != PartForm::Mark;
+    for piece in parts.iter().filter(is_shown) {
+        piece.put(kind, members, json);
+        piece.put_marks(members, json);
         json.end_object();
     }
     json.end_array();
 }
 
 impl ContentPart {
+    /// Whether the part has no text that a delta could show.
+    fn lacks_delta(&self) -> bool {
+        match self.form {
+            PartForm::Reasoning | PartForm::Summary => self.text.is_empty(),
+            PartForm::Ready | PartForm::Json => true,
+            PartForm::Text
+            | PartForm::Refusal
+            | PartForm::Arguments
+            | PartForm::Output
+            | PartForm::OutputJson
+            | PartForm::Mark => false,
+        }
+    }
+
     /// Writes the part and leaves its object open.
-    fn put(&self, kind: &ItemKind<'_>, json: &mut JsonWriter<'_>) {
+    fn put(&self, kind: &ItemKind<'_>, members: Members, json: &mut JsonWriter<'_>) {
         let Self { form, text, state, .. } = self;
         match (form, kind) {
-            (PartForm::Arguments, ItemKind::ToolCall(call)) => put_call(call, text, json),
+            (PartForm::Arguments, ItemKind::ToolCall(call)) => put_call(call, text, members, json),
             (PartForm::Output | PartForm::OutputJson, ItemKind::ToolResult(result)) => {
-                put_output(result, *form, text, json);
+                put_output(result, *form, text, members, json);
             }
             (
                 PartForm::Text
@@ -212,14 +277,19 @@ impl ContentPart {
                 _,
             ) => {
                 json.object().key("type").literal("text").key("text").literal(text);
-                if *form == PartForm::Refusal {
+                if *form == PartForm::Refusal && members == Members::All {
                     json.key("refusal").bool(true);
                 }
             }
             (PartForm::Reasoning | PartForm::Summary, _) => {
-                let visible = if text.is_empty() && state.is_some() { "private" } else { "public" };
+                // Closed events have no state, so that an empty text is their only sign of redacted reasoning.
+                let is_redacted = text.is_empty() && (state.is_some() || members.is_closed());
+                let visible = if is_redacted { "private" } else { "public" };
                 json.object().key("type").literal("reasoning").key("text").literal(text);
                 json.key("visibility").literal(visible);
+                if members.is_closed() {
+                    return;
+                }
                 if *form == PartForm::Summary {
                     json.key("summary").bool(true);
                 }
@@ -240,7 +310,10 @@ impl ContentPart {
     }
 
     /// Writes the marks of the part.
-    fn put_marks(&self, json: &mut JsonWriter<'_>) {
+    fn put_marks(&self, members: Members, json: &mut JsonWriter<'_>) {
+        if members.is_closed() {
+            return;
+        }
         if !self.citations.is_empty() {
             json.key("citations");
             self.citations.write(Spelling::Snake, json);
@@ -256,33 +329,56 @@ const fn is_output(form: PartForm) -> bool {
     matches!(form, PartForm::Output | PartForm::OutputJson)
 }
 
-fn put_call(call: &ToolCall<'_>, arguments: &str, json: &mut JsonWriter<'_>) {
+fn put_call(call: &ToolCall<'_>, arguments: &str, members: Members, json: &mut JsonWriter<'_>) {
     let ToolCall { call_id, kind, namespace, name } = call;
     json.object().key("type").literal("tool_call").key("name").str(name).key("arguments").literal(arguments);
-    opt_word(call_id.as_ref().map(Str::as_escaped), json.key("call_id"));
+    put_call_id(call_id.as_ref(), members, json);
+    if members.is_closed() {
+        return;
+    }
     json.opt_str("namespace", namespace.as_ref());
     if *kind != CallKind::Function {
         json.key("call_kind").literal(kind.word());
     }
 }
 
-fn put_output(result: &ToolResult<'_>, form: PartForm, output: &str, json: &mut JsonWriter<'_>) {
+fn put_output(
+    result: &ToolResult<'_>,
+    form: PartForm,
+    output: &str,
+    members: Members,
+    json: &mut JsonWriter<'_>,
+) {
     let ToolResult { call_id, name } = result;
     json.object().key("type").literal("tool_result");
-    opt_word(call_id.as_ref().map(Str::as_escaped), json.key("call_id"));
-    json.key("output").literal(output).opt_str("name", name.as_ref());
+    put_call_id(call_id.as_ref(), members, json);
+    json.key("output").literal(output);
+    if members.is_closed() {
+        return;
+    }
+    json.opt_str("name", name.as_ref());
     if form == PartForm::OutputJson {
         json.key("encoding").literal("json");
     }
 }
 
-fn put_media(media: &Media<'_>, json: &mut JsonWriter<'_>) {
+/// Writes the id of a call. The public schema requires an id; an unknown id is empty there.
+fn put_call_id(call_id: Option<&Str<'_>>, members: Members, json: &mut JsonWriter<'_>) {
+    let id = call_id.map(Str::as_escaped);
+    opt_word(if members.is_closed() { id.or(Some("")) } else { id }, json.key("call_id"));
+}
+
+fn put_media(media: &Media<'_>, members: Members, json: &mut JsonWriter<'_>) {
     let Media { media_type, source, name, context, citable, detail } = media;
-    let image = media_type.as_ref().is_none_or(|kind| kind.as_escaped().starts_with("image/"));
+    let image = is_image(media_type.as_ref().map(Str::as_escaped));
     let path = if let MediaSource::Url(url) = source { url.reborrow() } else { Str::default() };
     json.object().key("type").literal(if image { "image" } else { "file_ref" }).key("path").str(&path);
     if !image {
         json.key("action").literal("read");
+    }
+    if members.is_closed() {
+        json.opt_str("mime", media_type.as_ref().filter(|_| image && matches!(source, MediaSource::Url(_))));
+        return;
     }
     json.opt_str("mime", media_type.as_ref()).opt_str("name", name.as_ref());
     match source {

@@ -40,6 +40,10 @@ pub(super) struct ReadItem {
     pub(super) said: BTreeMap<u64, String>,
     /// Reasoning within this message, by part.
     reasoning: BTreeMap<u64, ItemId>,
+    /// Text of deltas without the number of a part, escaped.
+    untyped: String,
+    /// The members of parts that an event before the end held whole, by part.
+    placed: BTreeMap<u64, Vec<ClaimedMember>>,
 }
 
 /// A claimed member: name, JSON text and field.
@@ -167,6 +171,10 @@ impl UniversalReader {
             return self.remember(&item_id, native.as_ref());
         }
         item.note_str("item_id", Field::Structure);
+        if let Some(message) = item.get("parent_id").and_then(|id| self.open.get_mut(id.str()?.as_escaped()))
+        {
+            message.place_preceding(data, out);
+        }
         if !self.open.contains_key(item_id.as_escaped()) {
             self.start(item, &item_id, content, out);
         }
@@ -289,8 +297,9 @@ impl UniversalReader {
         }
         let id = out.start(head);
         let began_part = first.map(claimed_in).unwrap_or_default();
-        let (said, reasoning) = (BTreeMap::new(), BTreeMap::new());
-        let open = ReadItem { id, of, around, began, began_part, said, reasoning };
+        let (said, reasoning, placed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let untyped = String::new();
+        let open = ReadItem { id, of, around, began, began_part, said, reasoning, untyped, placed };
         self.open.insert(item_id.as_escaped().to_owned(), open);
     }
 
@@ -339,6 +348,10 @@ impl UniversalReader {
         repeat(data, "native_item_id", &open.began);
         let number = data.note_u64("part", Field::Structure).unwrap_or(0);
         let part = number as u32;
+        open.place_preceding(data, out);
+        if data.get("part").is_none() && data.get("content_type").is_none() {
+            return open.grow_untyped(data, text, by_us, out);
+        }
         open.said.entry(number).or_default().push_str(text.as_escaped());
         let content_type = data.str_or_empty("content_type");
         if matches!(content_type, "text" | "reasoning" | "arguments") {
@@ -482,6 +495,53 @@ impl ReadItem {
         self.reasoning.insert(part, id);
         id
     }
+
+    /// Reads a delta without the number and the type of its part, as the public schema has it: a piece of the text. The completed item
+    /// holds the text of a synthetic delta.
+    fn grow_untyped(&mut self, data: Val<'_>, text: Str<'_>, by_us: bool, out: &mut EventSink<'_>) {
+        if by_us {
+            data.note_str("delta", self.of.text());
+            return;
+        }
+        data.take_str("delta", self.of.text());
+        self.untyped.push_str(text.as_escaped());
+        out.piece(self.id, 0, Part::Text(text));
+    }
+
+    /// Assigns the text of deltas without a number to the parts of the completed item, in order.
+    fn assign_untyped(&mut self, content: Option<Val<'_>>) {
+        let mut rest = self.untyped.as_str();
+        for (index, part) in content.into_iter().flat_map(|content| content.elements()).enumerate() {
+            let text =
+                ["text", "output", "arguments", "detail"].into_iter().find_map(|name| part.get(name)?.str());
+            let is_reasoning = part.str_or_empty("type") == "reasoning";
+            let Some(text) = text.filter(|text| !is_reasoning && !text.is_empty()) else { continue };
+            if let Some(after) = rest.strip_prefix(text.as_escaped()) {
+                self.said.insert(index as u64, text.as_escaped().to_owned());
+                rest = after;
+            }
+        }
+    }
+
+    /// Reads the parts whose place the event shows.
+    fn place_preceding(&mut self, data: Val<'_>, out: &mut EventSink<'_>) {
+        for before in data.get("preceding").into_iter().flat_map(|preceding| preceding.elements()) {
+            let number = before.note_u64("part", Field::Structure);
+            if let (Some(number), Some(content)) = (number, before.get("content")) {
+                self.place(number, content, out);
+            }
+        }
+    }
+
+    /// Reads a part that an event before the end of its item holds whole: the event shows the place of the part.
+    fn place(&mut self, number: u64, part: Val<'_>, out: &mut EventSink<'_>) {
+        if part.str_or_empty("type") == "reasoning" {
+            read_reasoning(self, number, part, out);
+        } else if let Some(value) = read_part(self.of, part) {
+            out.delta(self.id, number as u32, value);
+        }
+        self.placed.insert(number, claimed_in(part));
+    }
 }
 
 /// Emits the content missing from the deltas and ends the item.
@@ -496,6 +556,7 @@ fn complete(
         repeat(item, &known.name, &open.began);
     }
     inside(item, "content");
+    open.assign_untyped(content);
     let parts = || content.into_iter().flat_map(|content| content.elements());
     let outputs = parts().filter(|part| part.get("output").is_some()).count();
     for (index, part) in parts().enumerate() {
@@ -504,6 +565,17 @@ fn complete(
             repeat(part, &known.name, &open.began_part);
         }
         let said = open.said.get(&number).map(String::as_str);
+        if let Some(placed) = open.placed.get(&number) {
+            for known in placed {
+                repeat(part, &known.name, placed);
+            }
+            if said.is_none() {
+                let of =
+                    open.reasoning.get(&number).map_or((open.id, index as u32), |reasoning| (*reasoning, 0));
+                read_marks(part, of, out);
+                continue;
+            }
+        }
         if part.get("label").is_some() {
             note_if(part, "type", "status");
             let detail = part.get("detail").and_then(|detail| detail.str());

@@ -8,7 +8,7 @@ use crate::model::{
     OpaqueKind, Part, Spelling,
 };
 use crate::pipe::EventSink;
-use crate::tape::{Limits, TapeBuf, Val};
+use crate::tape::{Claim, Limits, TapeBuf, Val};
 
 pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, out: &mut EventSink<'_>) {
     part.note_str("type", Field::Structure);
@@ -32,6 +32,9 @@ pub(super) fn read_reasoning(open: &mut ReadItem, number: u64, part: Val<'_>, ou
             }
         }
     }
+    // A delta that held the part whole has emitted its state.
+    let is_new = |kind: &OpaqueKind| part.get(kind.word()).is_some_and(|val| val.claimed() == Claim::Free);
+    let state = state.filter(is_new);
     let state = state.and_then(|kind| Some((kind, part.take_str(kind.word(), kind.field())?)));
     if let Some((kind, value)) = state {
         let issuer = part.take_str("issuer", Field::Issuer).unwrap_or(Str::escaped(UNKNOWN));

@@ -3,17 +3,20 @@
 
 mod opening;
 mod requests;
+mod turns;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::beginning::{Beginning, EarlyInput};
 use requests::{AgentRequest, PendingRequests};
+use turns::broken_off;
 
-use super::data::{put_failure, put_turn};
+use super::data::put_failure;
 use super::item::{ShownItem, item_id, opt_word};
 use super::parts::PartForm;
-use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, USAGE};
+use super::seed::{self, Members};
+use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND};
 use crate::dialects::ours::lose_tail;
 use crate::dialects::ours::unreadable_run::{UnreadableLines, UnreadableRun};
 use crate::dialects::{Options, SessionProgress};
@@ -21,8 +24,8 @@ use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::{Identity, Leftover, LeftoverBody, Reason};
 use crate::model::{
     Args, Arrival, Author, CallKind, Circumstances, Delta, Event, FailureClass, Field, ItemHead, ItemId,
-    ItemKind, ItemKindTag, ItemTail, Neutral, Part, Session, SessionEnd, Shape, Spelling, Status, Stop,
-    StopClass, Time, ToolCall, ToolResult, Turn, time,
+    ItemKind, ItemKindTag, ItemTail, Neutral, Part, Session, SessionEnd, Shape, Spelling, Status,
+    SupportTable, Time, ToolCall, ToolResult, Turn, time,
 };
 use crate::pipe::{Remembered, Writer, WriterOutput};
 
@@ -31,6 +34,7 @@ use crate::pipe::{Remembered, Writer, WriterOutput};
 pub(super) struct UniversalWriter {
     source_name: Option<String>,
     include_raw: bool,
+    pub(super) members: Members,
     /// Input before the first event, while it waits.
     beginning: Option<Beginning>,
     /// The current time, if the caller passed it.
@@ -103,6 +107,7 @@ impl UniversalWriter {
         let writer = Self {
             source_name: options.source_name.clone(),
             include_raw: options.include_raw,
+            members: if options.seed_schema { Members::OfSchema } else { Members::All },
             // A session with a chosen id need not wait for the agent's id.
             beginning: session_id.is_none().then(|| Beginning::new(options.whole)),
             now: options.now,
@@ -199,6 +204,10 @@ impl UniversalWriter {
 
     /// Writes a status item that holds a value of the model.
     fn status_of<'t>(&mut self, label: &str, value: &impl Neutral<'t>, out: &mut WriterOutput<'_>) {
+        // The public schema has no member for these values.
+        if self.members.is_closed() {
+            return;
+        }
         self.status(Made::ByAgent, label, out, |json| value.write(Spelling::Snake, json));
     }
 
@@ -206,6 +215,16 @@ impl UniversalWriter {
     fn tick(&mut self, time: &Time<'_>) {
         time.as_str().clone_into(&mut self.said_time);
         self.advance(time);
+    }
+
+    /// Sets the time of an item or a turn. Closed events show the time only in the envelope.
+    fn tick_of(&mut self, field: Field, time: &Time<'_>, out: &mut WriterOutput<'_>) {
+        if self.members.is_closed() { self.tick_alone(field, time, out) } else { self.tick(time) }
+    }
+
+    /// Whether the bytes of unreadable lines are written.
+    pub(super) const fn holds_unreadable(&self) -> bool {
+        self.include_raw && !self.members.is_closed()
     }
 
     /// Sets a time that has no event of its own: only the envelope of the next event can show it.
@@ -258,8 +277,9 @@ impl UniversalWriter {
     fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
         let ItemHead { id, kind, author, within, native_id, parent, parent_call, time, .. } = head;
         if let Some(time) = time {
-            self.tick(time);
+            self.tick_of(Field::ItemTime, time, out);
         }
+        self.lose_of_start(head, out);
         let own = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.as_escaped().to_owned());
         let mut open = ShownItem::new(kind.clone().into_owned(), *author);
         open.native = own(native_id);
@@ -271,6 +291,9 @@ impl UniversalWriter {
             open.parent = parent_call.as_ref().and_then(|call| self.find(call));
         }
         open.circumstances = head.circumstances().into_owned();
+        if let Some(message) = within.filter(|_| !matches!(kind, ItemKind::Reasoning)) {
+            self.show_before_item(message, out);
+        }
         if let Some(message) = within.as_ref().and_then(|message| self.open.get_mut(message)) {
             if let ItemKind::Reasoning = kind {
                 open.host = *within;
@@ -280,6 +303,9 @@ impl UniversalWriter {
                 out.lose_event(ItemKindTag::Reasoning, &Event::ItemStarted(lost), Reason::NoSlot);
             } else {
                 message.holds_items = true;
+                if message.author == Author::Assistant && !self.members.is_closed() {
+                    open.preceding = message.content.preceding();
+                }
                 match message.shown {
                     Some(shown) => {
                         open.parent = Some(shown);
@@ -311,6 +337,19 @@ impl UniversalWriter {
         self.open.insert(*id, open);
     }
 
+    /// Shows an answer with content before an item within it, so that the content keeps its place before the item.
+    fn show_before_item(&mut self, message: ItemId, out: &mut WriterOutput<'_>) {
+        let holds_content = |open: &ShownItem| {
+            open.shown.is_none() && open.author == Author::Assistant && !open.content.pieces.is_empty()
+        };
+        if self.open.get(&message).is_some_and(holds_content)
+            && let Some(mut open) = self.open.remove(&message)
+        {
+            self.show(&mut open, out);
+            self.open.insert(message, open);
+        }
+    }
+
     /// Adds a call for a result without a call, so that a call precedes every result.
     fn answered(&mut self, call_id: &Str<'_>, name: Option<&Str<'_>>, out: &mut WriterOutput<'_>) {
         if self.find(call_id).is_some() {
@@ -325,7 +364,8 @@ impl UniversalWriter {
         open.native = Some(call_id.as_escaped().to_owned());
         self.show_as(&mut open, Made::ByUs, out);
         let done = ItemTail::new(ItemId(0), Status::Completed);
-        self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), json));
+        let members = self.members;
+        self.say(Made::ByUs, "item.completed", out, |json| open.write(Some(&done), members, json));
     }
 
     fn show(&mut self, open: &mut ShownItem, out: &mut WriterOutput<'_>) {
@@ -339,7 +379,11 @@ impl UniversalWriter {
         let message = open.around.as_ref().and_then(|around| around.native.as_deref());
         self.remember(message, self.items);
         self.remember(open.native.as_deref(), self.items);
-        self.say(made, "item.started", out, |json| open.write(None, json));
+        if let Some(parent) = open.native_parent.as_ref().filter(|_| self.members.is_closed()) {
+            out.lose_str(Field::ItemParent, &Str::escaped(parent).into_owned(), Reason::NoSlot);
+        }
+        let members = self.members;
+        self.say(made, "item.started", out, |json| open.write(None, members, json));
     }
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut WriterOutput<'_>) {
@@ -353,7 +397,8 @@ impl UniversalWriter {
             self.show(&mut open, out);
         }
         let kind = if host.is_some() { &ItemKind::Reasoning } else { &open.kind };
-        let added = open.content.add(kind, (*item, *part), value);
+        self.lose_of_part(value, ItemKindTag::item(kind), out);
+        let added = open.content.add(kind, (*item, *part), value, self.members);
         if let Some((index, form)) = added {
             let (text, content_type) = match (value, form) {
                 (Part::Args(Args::Text(text)), _) => (Some(text), "arguments"),
@@ -369,13 +414,22 @@ impl UniversalWriter {
                 Arrival::Streamed => Some(Made::ByAgent),
                 Arrival::Whole => speaks.then_some(Made::ByUs),
             };
-            if let (Some(text), Some(made), Some(number)) =
-                (text.filter(|text| !text.is_empty()), made, open.shown)
-            {
+            // Deltas of the public schema have no type: only text is told apart from nothing else.
+            let is_shown = |text: &&Str<'_>| {
+                !text.is_empty() && (self.members == Members::All || content_type == "text")
+            };
+            if let (Some(text), Some(made), Some(number)) = (text.filter(is_shown), made, open.shown) {
+                let members = self.members;
                 self.say(made, "item.delta", out, |json| {
                     json.object().key("item_id").literal(&item_id(number)).key("native_item_id");
                     opt_word(open.native.as_deref(), json);
-                    json.key("delta").str(text).key("part").u64(index as u64);
+                    json.key("delta").str(text);
+                    if members.is_closed() {
+                        json.end_object();
+                        return;
+                    }
+                    json.key("part").u64(index as u64);
+                    open.content.write_preceding(index, json);
                     json.key("content_type").literal(content_type);
                     if let PartForm::Summary | PartForm::Refusal = form {
                         json.key(if form == PartForm::Summary { "summary" } else { "refusal" }).bool(true);
@@ -393,58 +447,20 @@ impl UniversalWriter {
         if unseen && tail.status != Status::Completed {
             out.lose(Field::ItemStatus, Reason::NoSlot);
         }
+        if let Some(native) = open.native.as_ref().filter(|_| unseen && self.members.is_closed()) {
+            out.lose_str(Field::ItemId, &Str::escaped(native).into_owned(), Reason::NoSlot);
+        }
         if open.host.is_some() || unseen {
             return lose_tail(tail, out);
         }
+        self.lose_of_end(tail, out);
         if open.shown.is_none() {
             self.show(&mut open, out);
         }
         // An interrupted item is completed by the writer, not by the agent.
         let made = if tail.status == Status::Interrupted { Made::ByUs } else { Made::ByAgent };
-        self.say(made, "item.completed", out, |json| open.write(Some(tail), json));
-    }
-
-    fn turn_started(&mut self, turn: &Turn<'_>, made: Made, out: &mut WriterOutput<'_>) {
-        if self.turn.is_some() {
-            self.turn_ended(&broken_off(), Made::ByUs, out);
-        }
-        self.turns += 1;
-        let id =
-            turn.id.as_ref().map_or_else(|| format!("turn_{}", self.turns), |id| id.as_escaped().to_owned());
-        if let Some(time) = &turn.time {
-            self.tick(time);
-        }
-        self.say(made, "turn.started", out, |json| put_turn("started", &id, turn, json));
-        self.turn = Some(id);
-    }
-
-    fn turn_ended(&mut self, turn: &Turn<'_>, made: Made, out: &mut WriterOutput<'_>) {
-        if self.turn.is_none() {
-            self.turn_started(&Turn { id: turn.id.clone(), ..Turn::default() }, Made::ByUs, out);
-        }
-        self.settle(out);
-        if let Some(time) = &turn.time {
-            self.tick(time);
-        }
-        let id = self.turn.take().unwrap_or_default();
-        self.say(made, "turn.ended", out, |json| put_turn("ended", &id, turn, json));
-    }
-
-    fn used(&mut self, turn: &Turn<'_>, out: &mut WriterOutput<'_>) {
-        let timeless = Turn { time: None, ..turn.clone() };
-        // Each line of a response repeats its usage. Counts without the id of a response are those of another response.
-        let is_repeated =
-            self.usage.as_ref() == Some(&timeless) && (turn.id.is_some() || turn.usage.is_none());
-        let is_news = timeless != Turn::default() && !is_repeated;
-        match &turn.time {
-            Some(time) if is_news => self.tick(time),
-            Some(time) => self.tick_alone(Field::TurnTime, time, out),
-            None => {}
-        }
-        if is_news {
-            self.usage = Some(timeless.into_owned());
-            self.status_of(USAGE, turn, out);
-        }
+        let members = self.members;
+        self.say(made, "item.completed", out, |json| open.write(Some(tail), members, json));
     }
 }
 
@@ -503,13 +519,15 @@ impl UniversalWriter {
                 let cut = failure.class == FailureClass::Incomplete;
                 self.cut |= cut;
                 let made = if cut { Made::ByUs } else { Made::ByAgent };
-                self.say(made, "error", out, |json| put_failure(failure, json));
+                let members = self.members;
+                self.say(made, "error", out, |json| put_failure(failure, members, json));
             }
         }
     }
 
     /// Queues the end of a frame before the first event. Returns the leftover if the wait is over.
     fn wait<'t>(&mut self, leftover: Leftover<'t>, out: &mut WriterOutput<'_>) -> Option<Leftover<'t>> {
+        let holds_unreadable = self.holds_unreadable();
         let Some(beginning) = &mut self.beginning else { return Some(leftover) };
         let input = match leftover.body {
             LeftoverBody::Frame(_) if leftover.owner == super::DIALECT.name => {
@@ -527,7 +545,7 @@ impl UniversalWriter {
                 EarlyInput::FrameEnd(None)
             }
             LeftoverBody::Unparsed { bytes, why, more: false } if !matches!(why, "blank" | "bom") => {
-                let said = self.include_raw;
+                let said = holds_unreadable;
                 let input = EarlyInput::Unreadable {
                     owner: leftover.owner.to_owned(),
                     bytes: if said { bytes.to_owned() } else { Vec::new() },
@@ -554,6 +572,10 @@ impl UniversalWriter {
 }
 
 impl Writer for UniversalWriter {
+    fn narrowed_support(&self) -> Option<SupportTable> {
+        self.members.is_closed().then_some(seed::support as SupportTable)
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
         self.from_client = out.is_from_client();
         match &mut self.beginning {
@@ -606,7 +628,7 @@ impl Writer for UniversalWriter {
                 leftover.lose(out.ledger, Reason::Invalid);
             }
             LeftoverBody::Unparsed { bytes, why, more } if !matches!(why, "blank" | "bom") => {
-                let said = self.include_raw && !more;
+                let said = self.holds_unreadable() && !more;
                 let bytes = if said { bytes } else { &[] };
                 let lines = UnreadableLines { owner: leftover.owner, why, bytes, lines: 1 };
                 let place = out.ledger.frame_name();
@@ -650,12 +672,5 @@ impl Writer for UniversalWriter {
             json.end_object();
         });
         self.release(None, out);
-    }
-}
-
-fn broken_off() -> Turn<'static> {
-    Turn {
-        stop: Some(Stop { class: StopClass::Error, raw: None, sequence: None, detail: None }),
-        ..Turn::default()
     }
 }

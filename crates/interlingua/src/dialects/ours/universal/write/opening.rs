@@ -2,6 +2,7 @@
 
 use super::super::beginning::{Beginning, Begun, EarlyInput};
 use super::super::data::put_unreadable;
+use super::super::seed::Members;
 use super::super::{EPOCH, SESSION_UPDATED};
 use super::{Made, RawState, UniversalWriter};
 use crate::dialects::ours::unreadable_run::UnreadableLines;
@@ -73,7 +74,7 @@ impl UniversalWriter {
         self.was_unreadable = true;
         place.clone_into(&mut self.unreadable_at);
         if !follows || !self.unreadable.begins(owner, bytes, why, more) {
-            let said = self.include_raw && !more;
+            let said = (self.holds_unreadable() && !more, self.members);
             self.unreadable_at.clear();
             self.say(Made::ByUs, "agent.unparsed", out, |json| put_unreadable(lines, place, said, json));
         }
@@ -87,7 +88,7 @@ impl UniversalWriter {
             let (mut run, place) =
                 (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.unreadable_at));
             if let Some(lines) = run.end() {
-                let said = self.include_raw;
+                let said = (self.holds_unreadable(), self.members);
                 self.say(Made::ByUs, "agent.unparsed", out, |json| {
                     put_unreadable(&lines, &place, said, json);
                 });
@@ -122,9 +123,13 @@ impl UniversalWriter {
         if let Some(start) = &session.start {
             self.tick(start);
         }
+        let members = self.members;
         self.write(Made::ByUs, "session.started", out, |json| {
-            json.object().key("metadata");
-            session.write(Spelling::Snake, json);
+            json.object();
+            if members == Members::All {
+                json.key("metadata");
+                session.write(Spelling::Snake, json);
+            }
             json.end_object();
         });
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Made, UniversalWriter};
 use crate::dialects::ours::universal::data::{put_permission, put_question};
+use crate::dialects::ours::universal::seed::Members;
 use crate::json::{JsonWriter, Str};
 use crate::model::{Decision, Permission, Question};
 use crate::pipe::{Remembered, WriterOutput};
@@ -70,10 +71,10 @@ impl<'a> AgentRequest<'a> {
     }
 
     /// Writes the data of an event.
-    pub(super) fn write(&self, is_open: bool, json: &mut JsonWriter<'_>) {
+    pub(super) fn write(&self, is_open: bool, members: Members, json: &mut JsonWriter<'_>) {
         match self {
             AgentRequest::Permission(permission) => put_permission(permission, json),
-            AgentRequest::Question(question) => put_question(question, is_open, json),
+            AgentRequest::Question(question) => put_question(question, is_open, members, json),
         }
     }
 
@@ -149,7 +150,9 @@ impl UniversalWriter {
 
     pub(super) fn ask(&mut self, made: Made, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
         self.requests.ask(request, self.sequence);
-        self.say(made, request.requested(), out, |json| request.write(true, json));
+        let members = self.members;
+        self.lose_of_request(request, out);
+        self.say(made, request.requested(), out, |json| request.write(true, members, json));
     }
 
     /// Writes the resolution of a request. A resolution without a request gets a request before it: an agent may only tell
@@ -159,6 +162,15 @@ impl UniversalWriter {
             self.ask(Made::ByUs, &request.unanswered(), out);
             self.requests.resolve(request);
         }
-        self.say(made, request.resolved(), out, |json| request.write(false, json));
+        let members = self.members;
+        self.lose_of_request(request, out);
+        self.say(made, request.resolved(), out, |json| request.write(false, members, json));
+    }
+
+    fn lose_of_request(&self, request: &AgentRequest<'_>, out: &mut WriterOutput<'_>) {
+        match request {
+            AgentRequest::Question(question) => self.lose_of_question(question, out),
+            AgentRequest::Permission(_) => {}
+        }
     }
 }
