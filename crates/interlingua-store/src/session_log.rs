@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -44,6 +45,10 @@ pub struct AgentSessionRow {
     pub items: u64,
     /// The number of the last turn.
     pub turns: u64,
+    /// The number of the first event that is still stored.
+    pub lowest: u64,
+    /// The bytes of the stored events.
+    pub bytes: u64,
 }
 
 impl AgentSessionRow {
@@ -56,6 +61,7 @@ impl AgentSessionRow {
             settings: settings.into(),
             created_ms: now,
             updated_ms: now,
+            lowest: 1,
             ..Self::default()
         }
     }
@@ -77,6 +83,11 @@ impl AgentEventRow {
     /// An event and the agent's line.
     pub const fn new(sequence: u64, event: Bytes, raw: Bytes) -> Self {
         Self { sequence, event, raw }
+    }
+
+    /// The bytes of the event in the store.
+    pub const fn size(&self) -> u64 {
+        (self.event.len() + self.raw.len()) as u64
     }
 }
 
@@ -102,6 +113,7 @@ enum WriteJob {
     Create(AgentSessionRow, ReplySender<bool>),
     Append { session: AgentSessionRow, events: Vec<AgentEventRow>, done: ReplySender<()> },
     Delete(String, ReplySender<bool>),
+    Trim { id: String, lowest: u64, done: ReplySender<u64> },
 }
 
 /// The operations on sessions. They block; [`SessionLog`] is the door for asynchronous code.
@@ -147,6 +159,12 @@ impl SessionLog {
     pub fn delete(&self, id: impl Into<String>) -> Reply<bool> {
         let id = id.into();
         self.ask(|done| WriteJob::Delete(id, done))
+    }
+
+    /// Deletes the events of a session below a number. The reply is the sum of their bytes.
+    pub fn trim(&self, id: impl Into<String>, lowest: u64) -> Reply<u64> {
+        let id = id.into();
+        self.ask(|done| WriteJob::Trim { id, lowest, done })
     }
 
     /// All sessions, the newest first.
@@ -231,7 +249,8 @@ struct SqlSessions<D> {
     database: D,
 }
 
-const SESSION: &str = "id, agent, settings, native_id, created_ms, updated_ms, ended, sequence, items, turns";
+const SESSION: &str = "id, agent, settings, native_id, created_ms, updated_ms, ended, sequence, items, turns, \
+                       lowest, bytes";
 
 impl<D: Database> SqlSessions<D> {
     fn new(database: D) -> Result<Self, StoreError> {
@@ -249,7 +268,9 @@ impl<D: Database> SqlSessions<D> {
                     ended BIGINT NOT NULL,
                     sequence BIGINT NOT NULL,
                     items BIGINT NOT NULL,
-                    turns BIGINT NOT NULL
+                    turns BIGINT NOT NULL,
+                    lowest BIGINT NOT NULL,
+                    bytes BIGINT NOT NULL
                 )"
                 .to_owned(),
                 format!(
@@ -268,67 +289,101 @@ impl<D: Database> SqlSessions<D> {
     }
 }
 
-/// The reply of a job that was part of a transaction.
-enum Done {
-    Flag(ReplySender<bool>, bool),
-    Nothing(ReplySender<()>),
-}
-
-impl Done {
-    fn send(self, error: Option<&StoreError>) {
-        fn result<T>(value: T, error: Option<&StoreError>) -> Result<T, StoreError> {
-            match error {
-                None => Ok(value),
-                Some(StoreError::Unavailable(cause)) => Err(StoreError::Unavailable(cause.clone())),
-                Some(error) => Err(StoreError::Refused(error.to_string())),
-            }
-        }
+impl WriteJob {
+    /// Runs the job in a transaction. The result is a number for the reply.
+    fn run<D: Database>(&self, database: &mut D) -> Result<u64, StoreError> {
         match self {
-            Done::Flag(reply, flag) => reply.send(result(flag, error)),
-            Done::Nothing(reply) => reply.send(result((), error)),
+            WriteJob::Create(session, _) => {
+                let exists = exists(database, &session.id)?;
+                if !exists {
+                    insert(database, session)?;
+                }
+                Ok(u64::from(!exists))
+            }
+            WriteJob::Append { session, events, .. } => append(database, session, events).map(|()| 0),
+            WriteJob::Delete(id, _) => {
+                let exists = exists(database, id)?;
+                delete(database, id)?;
+                Ok(u64::from(exists))
+            }
+            WriteJob::Trim { id, lowest, .. } => trim(database, id, *lowest),
+        }
+    }
+
+    /// Sends the reply after the transaction.
+    fn reply(self, result: Result<u64, StoreError>) {
+        match self {
+            WriteJob::Create(_, reply) | WriteJob::Delete(_, reply) => {
+                reply.send(result.map(|number| number == 1));
+            }
+            WriteJob::Append { done, .. } => done.send(result.map(drop)),
+            WriteJob::Trim { done, .. } => done.send(result),
         }
     }
 }
 
+/// The same error for each job of a transaction.
+fn copied(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(cause) => StoreError::Unavailable(cause.clone()),
+        error => StoreError::Refused(error.to_string()),
+    }
+}
+
+/// The pauses before further attempts, for a database that is not available for a moment.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(100), Duration::from_secs(1)];
+
+/// Tries again while the database is not available.
+#[expect(clippy::disallowed_methods, reason = "the thread of the store has nothing else to do")]
+fn patient<T>(mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    for pause in PAUSES {
+        match work() {
+            Err(StoreError::Unavailable(_)) => std::thread::sleep(pause),
+            done => return done,
+        }
+    }
+    work()
+}
+
 impl<D: Database> SessionStore for SqlSessions<D> {
     fn write(&mut self, jobs: Vec<WriteJob>) {
-        let mut done = Vec::with_capacity(jobs.len());
-        let written = transaction(&mut self.database, Access::Add, |database| {
-            for job in jobs {
-                match job {
-                    WriteJob::Create(session, reply) => {
-                        let exists = exists(database, &session.id)?;
-                        if !exists {
-                            insert(database, &session)?;
-                        }
-                        done.push(Done::Flag(reply, !exists));
-                    }
-                    WriteJob::Append { session, events, done: reply } => {
-                        // The reply is kept before the statements, so that it learns of an error.
-                        done.push(Done::Nothing(reply));
-                        append(database, &session, events)?;
-                    }
-                    WriteJob::Delete(id, reply) => {
-                        let exists = exists(database, &id)?;
-                        done.push(Done::Flag(reply, exists));
-                        delete(database, &id)?;
-                    }
+        let written = patient(|| {
+            transaction(&mut self.database, Access::Add, |database| {
+                jobs.iter().map(|job| job.run(database)).collect::<Result<Vec<u64>, _>>()
+            })
+        });
+        let frees = jobs.iter().any(|job| matches!(job, WriteJob::Delete(..) | WriteJob::Trim { .. }));
+        if frees && written.is_ok() {
+            // Space that cannot be returned now is returned after the next deletion.
+            let _ = self.database.free_space();
+        }
+        match written {
+            Ok(numbers) => {
+                for (job, number) in jobs.into_iter().zip(numbers) {
+                    job.reply(Ok(number));
                 }
             }
-            Ok(())
-        });
-        for reply in done {
-            reply.send(written.as_ref().err());
+            // A job that the database refuses must not take the other jobs with it.
+            Err(StoreError::Refused(_)) if jobs.len() > 1 => {
+                for job in jobs {
+                    self.write(vec![job]);
+                }
+            }
+            Err(error) => {
+                for job in jobs {
+                    job.reply(Err(copied(&error)));
+                }
+            }
         }
     }
 
     fn sessions(&mut self, id: Option<&str>) -> Result<Vec<AgentSessionRow>, StoreError> {
         let rows = if let Some(id) = id {
             let sql = format!("SELECT {SESSION} FROM agent_session WHERE id = $1");
-            self.database.query(&sql, &[Value::text(id)])?
+            patient(|| self.database.query(&sql, &[Value::text(id)]))?
         } else {
             let sql = format!("SELECT {SESSION} FROM agent_session ORDER BY created_ms DESC, id");
-            self.database.query(&sql, &[])?
+            patient(|| self.database.query(&sql, &[]))?
         };
         rows.into_iter()
             .map(|row| session_of(&mut Columns::of(row)).ok_or_else(|| damaged(id.unwrap_or_default())))
@@ -338,7 +393,8 @@ impl<D: Database> SessionStore for SqlSessions<D> {
     fn events(&mut self, id: &str, after: u64, most: u64) -> Result<Vec<AgentEventRow>, StoreError> {
         let sql = "SELECT sequence, event, raw FROM agent_event WHERE session = $1 AND sequence > $2 \
                    ORDER BY sequence LIMIT $3";
-        let rows = self.database.query(sql, &[Value::text(id), Value::count(after), Value::count(most)])?;
+        let values = [Value::text(id), Value::count(after), Value::count(most)];
+        let rows = patient(|| self.database.query(sql, &values))?;
         rows.into_iter()
             .map(|row| {
                 let mut row = Columns::of(row);
@@ -371,17 +427,20 @@ fn session_of(row: &mut Columns) -> Option<AgentSessionRow> {
         sequence: row.count()?,
         items: row.count()?,
         turns: row.count()?,
+        lowest: row.count()?,
+        bytes: row.count()?,
     })
 }
 
 fn exists<D: Database>(database: &mut D, id: &str) -> Result<bool, StoreError> {
-    let rows = database.query("SELECT 1 FROM agent_session WHERE id = $1", &[Value::text(id)])?;
+    let rows = database.query("SELECT id FROM agent_session WHERE id = $1", &[Value::text(id)])?;
     Ok(!rows.is_empty())
 }
 
 fn insert<D: Database>(database: &mut D, session: &AgentSessionRow) -> Result<(), StoreError> {
-    let sql =
-        format!("INSERT INTO agent_session ({SESSION}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+    let sql = format!(
+        "INSERT INTO agent_session ({SESSION}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
     let AgentSessionRow {
         id,
         agent,
@@ -393,6 +452,8 @@ fn insert<D: Database>(database: &mut D, session: &AgentSessionRow) -> Result<()
         sequence,
         items,
         turns,
+        lowest,
+        bytes,
     } = session;
     let values = [
         Value::text(id),
@@ -405,6 +466,8 @@ fn insert<D: Database>(database: &mut D, session: &AgentSessionRow) -> Result<()
         Value::count(*sequence),
         Value::count(*items),
         Value::count(*turns),
+        Value::count(*lowest),
+        Value::count(*bytes),
     ];
     database.query(&sql, &values).map(drop)
 }
@@ -413,20 +476,20 @@ fn insert<D: Database>(database: &mut D, session: &AgentSessionRow) -> Result<()
 fn append<D: Database>(
     database: &mut D,
     session: &AgentSessionRow,
-    events: Vec<AgentEventRow>,
+    events: &[AgentEventRow],
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO agent_event (session, sequence, event, raw) VALUES ($1, $2, $3, $4)";
     for AgentEventRow { sequence, event, raw } in events {
         let values = [
             Value::text(&session.id),
-            Value::count(sequence),
-            Value::Bytes(event.into()),
-            Value::Bytes(raw.into()),
+            Value::count(*sequence),
+            Value::Bytes(event.to_vec()),
+            Value::Bytes(raw.to_vec()),
         ];
         database.query(sql, &values)?;
     }
     let sql = "UPDATE agent_session SET native_id = $1, updated_ms = $2, ended = $3, sequence = $4, items = $5, \
-               turns = $6 WHERE id = $7";
+               turns = $6, lowest = $7, bytes = $8 WHERE id = $9";
     let values = [
         Value::optional_text(session.native_id.as_deref()),
         Value::count(session.updated_ms),
@@ -434,6 +497,8 @@ fn append<D: Database>(
         Value::count(session.sequence),
         Value::count(session.items),
         Value::count(session.turns),
+        Value::count(session.lowest),
+        Value::count(session.bytes),
         Value::text(&session.id),
     ];
     database.query(sql, &values).map(drop)
@@ -442,4 +507,17 @@ fn append<D: Database>(
 fn delete<D: Database>(database: &mut D, id: &str) -> Result<(), StoreError> {
     database.query("DELETE FROM agent_event WHERE session = $1", &[Value::text(id)])?;
     database.query("DELETE FROM agent_session WHERE id = $1", &[Value::text(id)]).map(drop)
+}
+
+/// Deletes the events below a number, and returns the sum of their bytes.
+fn trim<D: Database>(database: &mut D, id: &str, lowest: u64) -> Result<u64, StoreError> {
+    let below = [Value::text(id), Value::count(lowest)];
+    let sql = "SELECT CAST(COALESCE(SUM(LENGTH(event) + LENGTH(raw)), 0) AS BIGINT) FROM agent_event \
+               WHERE session = $1 AND sequence < $2";
+    let mut row = Columns::of(database.query(sql, &below)?.pop().unwrap_or_default());
+    let bytes = row.count().ok_or_else(|| damaged(id))?;
+    database.query("DELETE FROM agent_event WHERE session = $1 AND sequence < $2", &below)?;
+    let sql = "UPDATE agent_session SET lowest = $1, bytes = bytes - $2 WHERE id = $3";
+    database.query(sql, &[Value::count(lowest), Value::count(bytes), Value::text(id)])?;
+    Ok(bytes)
 }

@@ -16,15 +16,18 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use interlingua_store::{ExchangeRecorder, RecorderSettings, StoreError, StorePlace, open};
+use interlingua_store::{
+    AgentSessionRow, ExchangeRecorder, RecorderSettings, SessionLog, StoreError, StorePlace, open,
+};
 use postgres::{Client, NoTls};
 use support::exchange;
+use support::session_suite::SESSION_SUITE;
 use support::suite::SUITE;
 
 #[test]
 fn postgresql_passes_the_suite() {
     let Some(server) = Server::find() else { return };
-    for (number, (name, test)) in SUITE.into_iter().enumerate() {
+    for (number, (name, test)) in SUITE.into_iter().chain(SESSION_SUITE).enumerate() {
         println!("{name}");
         test(&server.new_database(&format!("suite_{number}")));
     }
@@ -85,6 +88,18 @@ fn a_closed_connection_is_opened_again(server: &Server) {
     }
     assert_eq!(recorder.counts().stored, 3);
     assert!(recorder.read(|store| store.get("a")).wait().expect("read").is_some());
+    drop(recorder);
+    let log = SessionLog::open(&server.new_database("closed_sessions")).expect("opens");
+    let mut client = Client::connect(&server.address("closed_sessions"), NoTls).expect("connects");
+    for id in ["a", "b", "c"] {
+        let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+            WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        client.query(others, &[]).expect("ended");
+        assert!(
+            log.create(AgentSessionRow::new(id, "mock", "{}")).wait().expect("stored in the second attempt")
+        );
+        assert!(log.session(id).wait().expect("read in the second attempt").is_some());
+    }
 }
 
 fn passwords_are_not_in_messages() {

@@ -7,6 +7,7 @@ mod support;
 use interlingua_store::{
     ExchangeRecorder, RecorderSettings, Retention, StoreError, StorePlace, StoreTrouble, open,
 };
+use support::session_suite::SESSION_SUITE;
 use support::suite::SUITE;
 use support::{NOON, exchange, full_exchange, noise};
 
@@ -16,7 +17,7 @@ fn place(folder: &tempfile::TempDir) -> StorePlace {
 
 #[test]
 fn sqlite_passes_the_suite() {
-    for (name, test) in SUITE {
+    for (name, test) in SUITE.into_iter().chain(SESSION_SUITE) {
         println!("{name}");
         test(&place(&tempfile::tempdir().expect("a folder")));
     }

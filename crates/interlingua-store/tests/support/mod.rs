@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of these functions")]
 
+pub(crate) mod session_suite;
 pub(crate) mod suite;
 
 use interlingua_store::{StoredAttempt, StoredExchange, StoredFailure};
