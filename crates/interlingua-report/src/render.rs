@@ -70,6 +70,20 @@ pub fn converted(file: &Converted, verbose: bool) -> String {
     text
 }
 
+/// The result of one file in short: a sentence, the notes and the problems.
+pub fn converted_briefly(file: &Converted) -> String {
+    let from = (file.from.dialect, file.from.spec.role);
+    let mut lost = LossTable::default();
+    lost.add(&file.report.lost_paths, |_| None);
+    let mut text = format!("converted {} to {}", role_of(from), role_of(file.to));
+    text.push_str(&told(&file.report.content));
+    text.push_str(&missed(&lost, &file.report, Some(file.to), file.has_no_content()));
+    text.push('\n');
+    notes(&mut text, &file.report.notes);
+    problems(&mut text, "problems", &file.report, Weight::Unsaid);
+    text
+}
+
 /// One report without its file: every lost path, and with `verbose` every kept one.
 pub(crate) fn report(report: &Report, target: Option<(&Dialect, Role)>, verbose: bool) -> String {
     let mut text = "converted".to_owned();

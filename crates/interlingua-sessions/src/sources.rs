@@ -36,9 +36,12 @@ pub enum InputPlace {
 }
 
 impl InputPlace {
-    /// The place that a path names; `-` is stdin.
+    /// The place that a path names: `-` is stdin, and the id of a session below the path of a store is that session.
     pub fn of(path: &Path) -> Self {
-        if path == Path::new("-") { InputPlace::Stdin } else { InputPlace::File(path.to_owned()) }
+        if path == Path::new("-") {
+            return InputPlace::Stdin;
+        }
+        stores::session_at(path).map_or_else(|| InputPlace::File(path.to_owned()), InputPlace::Stored)
     }
 
     /// The file of the input, if it has one.

@@ -16,6 +16,7 @@ use interlingua_report::Identified;
 use interlingua_report::safe::{one_line, visible};
 
 use crate::story::gist_of;
+use crate::turn_usage::TurnUsage;
 use crate::words;
 
 const BOLD: Style = Style::new().bold();
@@ -86,9 +87,8 @@ struct FollowPage {
     open: HashMap<ItemId, OpenEntry>,
     /// The names of calls without a result, by their ids.
     calls: HashMap<String, String>,
-    /// The usage of the current turn by response, and of the session.
-    responses: HashMap<String, Usage>,
-    turn: Usage,
+    /// The usage of the current turn, and of the session.
+    turn: TurnUsage,
     usage: Usage,
     cost: Option<f64>,
 }
@@ -124,7 +124,7 @@ impl FollowPage {
                 self.turns += 1;
                 self.end_line();
                 self.speaker = None;
-                (self.turn, self.responses) = (Usage::default(), HashMap::new());
+                self.turn = TurnUsage::default();
                 self.line(DIM, &format!("── turn {} ──", self.turns));
             }
             Event::TurnEnded(turn) => self.turn_ended(turn),
@@ -181,11 +181,8 @@ impl FollowPage {
     }
 
     fn turn_ended(&mut self, turn: &Turn<'_>) {
-        if let Some(usage) = &turn.usage {
-            // The usage at the end is the turn's total.
-            let more = usage.increase_over(&self.turn);
-            (self.turn, self.usage) = (self.turn.and(&more), self.usage.and(&more));
-        }
+        let more = self.turn.end(turn);
+        self.usage = self.usage.and(&more);
         let spent = turn.cost.as_ref().and_then(|cost| cost.as_str().parse::<f64>().ok());
         if let Some(spent) = spent {
             self.cost = Some(self.cost.unwrap_or(0.0) + spent);
@@ -195,28 +192,20 @@ impl FollowPage {
             let word = stop.raw.as_ref().map(|raw| raw.decode().into_owned());
             word.unwrap_or_else(|| stop.class.word().to_owned())
         });
-        let tokens = words::tokens(&self.turn).map(|tokens| format!("{tokens}{}", cost(spent)));
+        let tokens = words::tokens(self.turn.total()).map(|tokens| format!("{tokens}{}", cost(spent)));
         let told: Vec<String> = stop.into_iter().chain(tokens).map(|fact| one_line(&fact)).collect();
         self.end_line();
         if !told.is_empty() {
             self.line(DIM, &told.join("; "));
         }
-        (self.turn, self.speaker) = (Usage::default(), None);
+        self.turn.clear_total();
+        self.speaker = None;
     }
 
     /// Adds the increase of a cumulative report of one response.
     fn count(&mut self, turn: &Turn<'_>) {
-        let Some(usage) = &turn.usage else { return };
-        let more = match &turn.id {
-            None => *usage,
-            Some(id) => {
-                let known = self.responses.entry(id.as_escaped().to_owned()).or_default();
-                let more = usage.increase_over(known);
-                *known = known.and(&more);
-                more
-            }
-        };
-        (self.turn, self.usage) = (self.turn.and(&more), self.usage.and(&more));
+        let more = self.turn.report(turn);
+        self.usage = self.usage.and(&more);
     }
 
     fn delta(&mut self, delta: &Delta<'_>) {
@@ -288,7 +277,8 @@ impl FollowPage {
             }
             ItemKind::Notice(notice) => {
                 let name = notice.event_type.as_ref().map_or_else(|| "note".into(), Str::decode);
-                if self.full || !text.trim().is_empty() {
+                // Some notices of universal events hold the value null instead of a text.
+                if self.full || !matches!(text.trim(), "" | "null") {
                     self.happening(DIM, "·", &one_line(&name), &clip(&one_line(&text)));
                 }
             }

@@ -42,6 +42,7 @@ pub mod stats;
 mod story;
 mod terminal;
 mod timeline;
+mod turn_usage;
 mod words;
 
 use std::io::{self, Write};
@@ -55,6 +56,7 @@ use interlingua_report::Identified;
 pub use follow::FollowReader;
 pub use story::Story;
 use story::StoryWriter;
+pub use turn_usage::TurnUsage;
 
 /// Reads the bytes of one input into a [`Story`].
 #[derive(Debug)]

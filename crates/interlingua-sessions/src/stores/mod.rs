@@ -49,6 +49,14 @@ pub fn is_store(path: &Path) -> bool {
     store_at(path).is_some()
 }
 
+/// The session that a path names below its store: `opencode.db/ses_…`.
+pub(crate) fn session_at(path: &Path) -> Option<SessionInput> {
+    let id = path.file_name()?.to_str()?;
+    let parent = path.parent().filter(|parent| !path.exists() && parent.exists())?;
+    let stored = sessions(parent, true)?.ok()?;
+    stored.sessions.into_iter().find(|session| session.id() == id)
+}
+
 /// The store at a path. A pipe can be read only once, so only files and directories are opened.
 fn store_at(path: &Path) -> Option<SessionStore> {
     (path.is_file() || path.is_dir()).then(|| SessionStore::at(path)).flatten()

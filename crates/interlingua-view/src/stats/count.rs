@@ -94,6 +94,7 @@ impl StatsWriter {
     }
 
     fn session(&mut self, session: &Session<'_>) {
+        self.counted.headline.session(session);
         if let Some(id) = &session.id {
             let nameless = self.session == self.seed;
             self.session = hash(&id.as_escaped());
@@ -265,9 +266,14 @@ impl StatsWriter {
         }
         match (&mut item.kind, &delta.value) {
             (
-                AwaitedKind::Message { has_content, .. },
+                AwaitedKind::Message { has_content, is_prompt, .. },
                 Part::Text(_) | Part::Refusal(_) | Part::Media(_) | Part::Json(_),
-            ) => *has_content = true,
+            ) => {
+                *has_content = true;
+                if *is_prompt {
+                    self.counted.headline.prompt(delta);
+                }
+            }
             (AwaitedKind::Result { key, changes, .. }, Part::File(file)) => {
                 *changes += 1;
                 let change = hash(&(*key, *changes));
@@ -301,6 +307,7 @@ impl StatsWriter {
         if shared.is_copied {
             return;
         }
+        self.counted.headline.completed(tail.id);
         let identity = (identity, content.map(|content| <[u8; 32]>::from(content.finalize())));
         match kind {
             AwaitedKind::Message { author, is_prompt, is_summary, has_content } => {

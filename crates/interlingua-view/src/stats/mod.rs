@@ -7,6 +7,7 @@
 //! ```
 
 mod count;
+mod headline;
 mod json;
 mod sums;
 mod table;
@@ -18,6 +19,7 @@ use interlingua::dialects::Options;
 use interlingua::error::Error;
 use interlingua::pipe::Pipe;
 use interlingua_models::Prices;
+use interlingua_models::prices::Picodollars;
 use interlingua_report::{Explain, Identified};
 use sha2::{Digest as _, Sha256};
 
@@ -35,6 +37,64 @@ pub struct CountedInput {
     /// The digest of its bytes.
     content: [u8; 32],
     statistics: Statistics,
+}
+
+/// A session in a list of sessions: the facts by which people recognise the session, and its size in turns, tokens and
+/// dollars.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionOverview {
+    /// The id.
+    pub id: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The title.
+    pub title: Option<String>,
+    /// The beginning of the first prompt; empty if there is no prompt.
+    pub first_words: String,
+    /// The model.
+    pub model: Option<String>,
+    /// Whether the session belongs to a subagent.
+    pub is_of_subagent: bool,
+    /// The number of prompts by a person.
+    pub turns: u64,
+    /// The number of tool calls.
+    pub calls: u64,
+    /// All tokens.
+    pub tokens: u64,
+    /// The cost.
+    pub cost: Picodollars,
+    /// The cost for people: `unknown` where no price is known.
+    pub shown_cost: String,
+    /// The first and the last time, in milliseconds since 1970.
+    pub span: Option<(u64, u64)>,
+}
+
+impl CountedInput {
+    /// The dialect of the input.
+    pub const fn identity(&self) -> &Identified {
+        &self.identity
+    }
+
+    /// The input as a row of a list.
+    pub fn overview(&self, prices: &Prices) -> SessionOverview {
+        let Statistics { headline, span, agents, sessions, .. } = &self.statistics;
+        let spent = self.statistics.spending(prices).total;
+        SessionOverview {
+            id: headline.id.clone(),
+            cwd: headline.cwd.clone(),
+            title: headline.title.clone(),
+            first_words: headline.first_words.clone(),
+            model: headline.model.clone(),
+            is_of_subagent: !sessions.is_empty() && sessions.keys().all(|session| agents.contains(session)),
+            turns: self.statistics.turns(),
+            calls: self.statistics.all_tools().calls,
+            tokens: spent.tokens(),
+            cost: spent.cost(),
+            shown_cost: table::shown_cost(&spent),
+            span: span.as_ref().map(|[first, last]| (first.0, last.0)),
+        }
+    }
 }
 
 /// Counts the bytes of one input.

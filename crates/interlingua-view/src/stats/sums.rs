@@ -12,9 +12,13 @@ use interlingua::json::Str;
 use interlingua::model::{Author, ResponseUsages, Usage};
 use interlingua_models::prices::{Picodollars, Prices};
 
+use super::headline::Headline;
+
 /// All counts.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
+    /// The facts by which people recognise the input.
+    pub(crate) headline: Headline,
     /// Sessions by the hash of their id, with the first and last time seen in each.
     pub(crate) sessions: HashMap<u128, Option<(u64, u64)>>,
     /// The first and last time, with the text as written.
@@ -301,6 +305,7 @@ impl Statistics {
     /// Adds the statistics of another file, without items that are already counted.
     pub(crate) fn merge(&mut self, other: Statistics) {
         let Statistics {
+            headline: _,
             sessions,
             span,
             said,

@@ -345,7 +345,7 @@ fn short(count: u64) -> String {
 }
 
 /// The known cost: `≥` before it if a part is unknown, `~` if a part is estimated.
-fn shown_cost(spent: &Spent) -> String {
+pub(super) fn shown_cost(spent: &Spent) -> String {
     let about = if spent.estimated_tokens > 0 { "~" } else { "" };
     match (spent.unpriced, spent.responses) {
         (0, 0) => "-".to_owned(),
