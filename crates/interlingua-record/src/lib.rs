@@ -1,8 +1,8 @@
 //! The verifiable agent record: its schema and the check.
 //!
 //! A record is one agent session in a neutral form that can be checked, signed and read without the agent that made it
-//! (`docs/record.md`). For now this crate holds only the schema and the check; CBOR, signatures, the Merkle tree,
-//! redaction and attribution will be added here.
+//! (`docs/record.md`). This crate holds the schema, the check, work orders with their receipts, and [`signed`]
+//! records: keys, signatures, the tree of entries, proofs and redaction.
 //!
 //! The crate does not validate with the CDDL text at run time, because a CDDL engine is some hundred times slower than
 //! the reader. The record dialect of the core checks every rule while it reads. The tests of this crate run the same
@@ -10,6 +10,8 @@
 
 pub mod calls;
 pub mod contract;
+pub mod secrets;
+pub mod signed;
 
 use interlingua::check::CheckWriter;
 use interlingua::dialects::ours::{record, record_v2};

@@ -1,0 +1,54 @@
+//! A signature file: the envelope with a tree head inside, or a tree head alone.
+
+use super::cose::{Sign1, label};
+use super::head::{TREE_HEAD_TYPE, content_type};
+use super::verify::SignatureFault;
+
+/// The unprotected header of the envelope with the encoded tree head.
+pub(super) const TREE_HEAD: &str = "tree-head";
+
+/// The largest signature file. The largest attached record is 64 MiB; the rest is for salts of redacted records.
+pub const MAX_FILE: u64 = 256 << 20;
+
+/// A decoded signature file. The signatures are not verified yet.
+pub(super) struct SignatureFile<'a> {
+    sign1: Sign1<'a>,
+}
+
+impl<'a> SignatureFile<'a> {
+    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, SignatureFault> {
+        if bytes.trim_ascii_start().starts_with(b"{") {
+            return Err(SignatureFault::NotASignature);
+        }
+        Ok(Self { sign1: Sign1::decode(bytes)? })
+    }
+
+    fn is_head(&self) -> bool {
+        content_type(&self.sign1) == Some(TREE_HEAD_TYPE)
+    }
+
+    /// The envelope. A file after redaction has none.
+    pub(super) fn envelope(&self) -> Option<&Sign1<'a>> {
+        (!self.is_head()).then_some(&self.sign1)
+    }
+
+    /// The tree head. A signature of another program has none.
+    pub(super) fn head(&self) -> Result<Option<Sign1<'_>>, SignatureFault> {
+        if self.is_head() {
+            return Ok(Some(self.sign1.clone()));
+        }
+        let Some(item) = self.sign1.unprotected.named(TREE_HEAD) else { return Ok(None) };
+        let bytes = item.as_bytes().ok_or(SignatureFault::NotAHead)?;
+        Ok(Some(Sign1::decode(bytes)?))
+    }
+
+    /// Whether the payload of the envelope is the digest of the record.
+    pub(super) fn is_by_digest(&self) -> bool {
+        self.sign1.protected.member(label::PAYLOAD_HASH_ALG).is_some()
+    }
+
+    /// The record inside the file.
+    pub(super) fn record(&self) -> Option<&[u8]> {
+        if self.is_head() || self.is_by_digest() { None } else { self.sign1.payload.as_deref() }
+    }
+}

@@ -1,0 +1,183 @@
+//! The pass over a record that all commands share: the digest of its bytes, its tree, and optionally a proof.
+
+use std::io::{self, Read};
+
+use super::digest::{Hash, Hasher};
+use super::head::RecordSalts;
+use super::leaf::{EntrySalts, leaf_hash};
+use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, scan};
+use super::tree::{EntryTree, ProofBuilder};
+
+/// The largest record whose bytes a COSE_Sign1 covers directly. A signature needs the whole payload in memory; above this
+/// size, the digest of the record is signed instead.
+pub const MAX_PAYLOAD: usize = 64 << 20;
+
+/// How many removed entries and parts are listed by their place. All of them are counted.
+const LISTED: usize = 1000;
+
+/// The removed parts of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// The number of removed entries.
+    pub entries: u64,
+    /// The number of removed parts of other entries.
+    pub parts: u64,
+    /// The first places: the entry, and the name of the part if only a part was removed.
+    pub places: Vec<(u64, Option<&'static str>)>,
+}
+
+impl Removed {
+    fn add(&mut self, entry: u64, part: Option<&'static str>) {
+        match part {
+            None => self.entries += 1,
+            Some(_) => self.parts += 1,
+        }
+        if self.places.len() < LISTED {
+            self.places.push((entry, part));
+        }
+    }
+}
+
+/// A reader that hashes the bytes of the record, and keeps the bytes of a small record.
+pub(super) struct Tee<R> {
+    input: R,
+    hasher: Hasher,
+    pub(super) count: u64,
+    kept: Option<Vec<u8>>,
+}
+
+impl<R: Read> Tee<R> {
+    pub(super) fn new(input: R, keep: bool) -> Self {
+        Self { input, hasher: Hasher::new(), count: 0, kept: keep.then(Vec::new) }
+    }
+
+    /// Reads the rest of the input. Returns the digest, and all bytes if they were kept.
+    pub(super) fn finish(mut self) -> io::Result<(Hash, u64, Option<Vec<u8>>)> {
+        io::copy(&mut self, &mut io::sink())?;
+        Ok((self.hasher.finish(), self.count, self.kept))
+    }
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(out)?;
+        let bytes = out.get(..count).unwrap_or_default();
+        self.hasher.update(bytes);
+        self.count += count as u64;
+        if let Some(kept) = &mut self.kept {
+            if kept.len() + count > MAX_PAYLOAD {
+                self.kept = None;
+            } else {
+                kept.extend_from_slice(bytes);
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// The tree of a record, and the proof that was asked for.
+pub(super) struct TreeWalk {
+    salts: RecordSalts,
+    tree: EntryTree,
+    frame: Hasher,
+    /// The size of an earlier tree, and its root once the walk has passed it.
+    earlier: Option<(u64, Option<Hash>)>,
+    pub(super) proof: Option<ProofBuilder>,
+    /// The entry to copy, and its piece.
+    pub(super) wanted: Option<(u64, Option<WantedEntry>)>,
+    pub(super) removed: Removed,
+    /// The first entry whose mark is invalid.
+    pub(super) bad_mark: Option<u64>,
+}
+
+/// A copy of the entry that a proof is about.
+pub(super) struct WantedEntry {
+    pub(super) piece: Vec<u8>,
+    pub(super) salts: EntrySalts,
+}
+
+impl TreeWalk {
+    pub(super) fn new(salts: RecordSalts) -> Self {
+        let mut frame = Hasher::new();
+        frame.update(&[0x05]);
+        Self {
+            salts,
+            tree: EntryTree::default(),
+            frame,
+            earlier: None,
+            proof: None,
+            wanted: None,
+            removed: Removed::default(),
+            bad_mark: None,
+        }
+    }
+
+    /// Notes the root of the first entries, to compare it with an earlier head.
+    pub(super) fn note_earlier(&mut self, size: u64) {
+        self.earlier = Some((size, (size == 0).then(|| self.tree.root())));
+    }
+
+    pub(super) fn earlier_root(&self) -> Option<Hash> {
+        self.earlier.and_then(|(_, root)| root)
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.tree.size()
+    }
+
+    pub(super) fn root(&self) -> Hash {
+        self.tree.root()
+    }
+
+    pub(super) fn frame(&self) -> Hash {
+        self.frame.clone().finish()
+    }
+
+    pub(super) fn scan(&mut self, input: impl Read) -> Result<RecordFacts, ScanFault> {
+        scan(input, self)
+    }
+}
+
+impl RecordVisitor for TreeWalk {
+    fn before(&mut self, bytes: &[u8]) {
+        self.frame.part(bytes);
+    }
+
+    fn entry(&mut self, entry: &ScannedEntry<'_>) -> Result<(), ScanFault> {
+        let salts = self.salts.of(entry.index);
+        match &salts {
+            EntrySalts::Whole(_) => {}
+            EntrySalts::Removed => self.removed.add(entry.index, None),
+            EntrySalts::Partial { parts, .. } => {
+                for (part, salt) in entry.parts.iter().zip(parts) {
+                    if salt.is_none() {
+                        self.removed.add(entry.index, Some(part.name));
+                    }
+                }
+            }
+        }
+        let leaf = leaf_hash(entry, &salts).unwrap_or_else(|| {
+            self.bad_mark.get_or_insert(entry.index);
+            [0; 32]
+        });
+        self.tree.push(leaf);
+        if let Some((size, root @ None)) = &mut self.earlier
+            && *size == self.tree.size()
+        {
+            *root = Some(self.tree.root());
+        }
+        if let Some(proof) = &mut self.proof {
+            proof.push(entry.index, leaf);
+        }
+        if let Some((index, wanted)) = &mut self.wanted
+            && *index == entry.index
+        {
+            *wanted = Some(WantedEntry { piece: entry.piece.to_vec(), salts });
+        }
+        Ok(())
+    }
+
+    fn after(&mut self, bytes: &[u8]) {
+        self.frame.part(bytes);
+    }
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Signed records against two other programs: `pycose` (COSE) and `cbor2` (CBOR).
+
+Signatures of the command are verified by pycose, and signatures of pycose by the command; cbor2 reads the headers and
+the tree head, and encodes the tree head to the same bytes again. Each direction is also tried with a changed byte,
+which must fail. The script installs both packages into a virtual environment.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+# pycose 1.1.0 does not work with cbor2 6.
+PACKAGES = ["pycose==1.1.0", "cbor2==5.6.5"]
+
+
+def in_environment(tools):
+    """Restarts the script in an environment with the packages."""
+    folder = tools / "record-venv"
+    python = folder / "bin" / "python"
+    if pathlib.Path(sys.prefix).resolve() == folder.resolve():
+        return
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    found = subprocess.run([python, "-c", "import pycose, cbor2"], capture_output=True, check=False)
+    if found.returncode:
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True)
+    os.execv(python, [str(python), *sys.argv])
+
+
+class Suite:
+    def __init__(self, binary, folder):
+        self.binary, self.folder, self.failures, self.count = binary, folder, [], 0
+
+    def check(self, name, holds):
+        self.count += 1
+        print(("ok    " if holds else "FAILED ") + name)
+        if not holds:
+            self.failures.append(name)
+
+    def run(self, *args):
+        return subprocess.run([self.binary, *map(str, args)], capture_output=True, text=True, check=False)
+
+    def must(self, *args):
+        done = self.run(*args)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(map(str, args))}: exit code {done.returncode}\n{done.stderr}")
+        return done
+
+    def verdict(self, *args):
+        """The exit code and the JSON report of `verify`."""
+        done = self.run("verify", *args, "--json")
+        return done.returncode, json.loads(done.stdout) if done.stdout else {}
+
+
+def cose_keys(pem):
+    """The private key of a PEM file as a key of pycose, and its algorithm."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from pycose.algorithms import EdDSA, Es256
+    from pycose.keys import EC2Key, OKPKey
+
+    key = serialization.load_pem_private_key(pem.read_bytes(), password=None)
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        numbers = key.private_numbers()
+        part = lambda number: number.to_bytes(32, "big")  # noqa: E731
+        public = numbers.public_numbers
+        return EC2Key(crv="P_256", x=part(public.x), y=part(public.y), d=part(numbers.private_value)), Es256
+    raw = serialization.Encoding.Raw
+    public = key.public_key().public_bytes(raw, serialization.PublicFormat.Raw)
+    private = key.private_bytes(raw, serialization.PrivateFormat.Raw, serialization.NoEncryption())
+    return OKPKey(crv="ED25519", x=public, d=private), EdDSA
+
+
+def accepted_by_pycose(encoded, key, detached=None):
+    from pycose.messages import CoseMessage
+
+    message = CoseMessage.decode(encoded)
+    message.key = key
+    if detached is None:
+        return message.verify_signature()
+    return message.verify_signature(detached_payload=detached)
+
+
+def ours_to_theirs(suite, name, private, public, record):
+    import cbor2
+
+    key, _ = cose_keys(private)
+    payload = record.read_bytes()
+    attached, detached = suite.folder / f"{name}-a.cose", suite.folder / f"{name}-d.cose"
+    suite.must("sign", record, "--key", private, "--signer", "Ann", "-o", attached)
+    suite.must("sign", record, "--key", private, "--signer", "Ann", "--detached", "-o", detached)
+    suite.check(f"{name}: pycose accepts our attached signature", accepted_by_pycose(attached.read_bytes(), key))
+    suite.check(f"{name}: pycose accepts our detached signature", accepted_by_pycose(detached.read_bytes(), key, payload))
+    changed = payload.replace(b"session", b"sessiom", 1)
+    suite.check(f"{name}: pycose refuses a changed record", not accepted_by_pycose(detached.read_bytes(), key, changed))
+    tag = cbor2.loads(attached.read_bytes())
+    protected, unprotected, content, _ = tag.value
+    suite.check(f"{name}: the file is one item with the tag 18", tag.tag == 18 and len(tag.value) == 4)
+    suite.check(f"{name}: the payload is the exact record", content == payload)
+    header = cbor2.loads(protected)
+    suite.check(f"{name}: the claims name the signer", header[15][1] == "Ann" and header[15][2] == unprotected[100]["session-id"])
+    suite.check(f"{name}: the protected header is deterministic", cbor2.dumps(header, canonical=True) == protected)
+    head = unprotected["tree-head"]
+    suite.check(f"{name}: pycose accepts our tree head", accepted_by_pycose(head, key))
+    tree = cbor2.loads(head).value[2]
+    suite.check(f"{name}: the tree head is deterministic", cbor2.dumps(cbor2.loads(tree), canonical=True) == tree)
+    entries = len(json.loads(payload)["session"]["entries"])
+    suite.check(f"{name}: the tree head counts the entries", cbor2.loads(tree)["size"] == entries)
+    code, _ = suite.verdict(attached, "--key", public)
+    suite.check(f"{name}: the command accepts its own signature", code == 0)
+
+
+def theirs_to_ours(suite, name, private, public, record):
+    import cbor2
+    from pycose.headers import Algorithm, ContentType, KID
+    from pycose.messages import Sign1Message
+
+    key, algorithm = cose_keys(private)
+    payload = record.read_bytes()
+    session = json.loads(payload)["session"]["session-id"]
+
+    def signed(headers, unprotected=None, detached=False):
+        message = Sign1Message(phdr={Algorithm: algorithm, **headers}, uhdr=unprotected or {}, payload=payload)
+        message.key = key
+        if not detached:
+            return message.encode()
+        item = cbor2.loads(message.encode())
+        return cbor2.dumps(cbor2.CBORTag(18, [*item.value[:2], None, item.value[3]]))
+
+    claims = {15: {1: "Bob", 2: session}, ContentType: "application/agent-conversation", KID: b"11"}
+    file = suite.folder / f"{name}-theirs.cose"
+
+    def verdict(encoded, *args):
+        file.write_bytes(encoded)
+        return suite.verdict(file, "--key", public, *args)
+
+    code, found = verdict(signed(claims))
+    suite.check(f"{name}: the command accepts the signature of pycose", code == 0 and found["bytes"]["signer"] == "Bob")
+    suite.check(f"{name}: and reports that it has no tree head", found["tree"]["status"] == "absent")
+    code, found = verdict(signed(claims, detached=True), "--record", record)
+    suite.check(f"{name}: the command accepts a detached signature of pycose", code == 0)
+    code, found = verdict(signed(claims), "--record", record)
+    suite.check(f"{name}: the command refuses a second payload", code == 3 and "second record" in found["reason"])
+    code, found = verdict(signed({}))
+    suite.check(f"{name}: the command refuses a signature without claims", code == 3 and "no signer" in found["bytes"]["reason"])
+    code, found = verdict(signed({**claims, 15: {1: "Bob", 2: "other"}}))
+    suite.check(f"{name}: the command refuses another session", code == 3 and "session `other`" in found["bytes"]["reason"])
+    forged = {100: {"session-id": session, "agent-vendor": "x", "trace-format": "ietf-vac-v3.0", "timestamp-start": "now"}}
+    code, found = verdict(signed(claims, forged))
+    suite.check(f"{name}: the command refuses forged metadata", code == 3 and "trace metadata" in found["bytes"]["reason"])
+    encoded = bytearray(signed(claims))
+    encoded[-1] ^= 1
+    code, found = verdict(bytes(encoded))
+    suite.check(f"{name}: the command refuses a changed signature", code == 3)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    parser.add_argument("--bin", default=target / "release" / "interlingua", help="the command")
+    parser.add_argument("--tools", type=pathlib.Path, default=REPOSITORY / "target" / "tools", help="the folder of the packages")
+    args = parser.parse_args()
+    in_environment(args.tools)
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Suite(args.bin, pathlib.Path(folder))
+        record = suite.folder / "record.json"
+        suite.must("convert", "-q", REPOSITORY / "examples" / "claude-code.jsonl", "--to", "record", "-o", record)
+        for name in ["ed25519", "es256"]:
+            private = suite.folder / f"{name}.pem"
+            suite.must("keygen", private, "--alg", name)
+            public = private.with_name(private.name + ".pub")
+            ours_to_theirs(suite, name, private, public, record)
+            theirs_to_ours(suite, name, private, public, record)
+        print(f"{suite.count - len(suite.failures)} of {suite.count} checks hold")
+        return 1 if suite.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
