@@ -72,12 +72,36 @@ pub struct StoreSettings {
     /// default.
     #[serde(default = "yes")]
     pub durable: bool,
+    /// The limits for sessions of agents, which are in the same store.
+    #[serde(default)]
+    pub sessions: SessionLimits,
+}
+
+/// The limits above which sessions of agents are deleted from the store.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[non_exhaustive]
+pub struct SessionLimits {
+    /// The days after the last event of a session, after which the session is deleted.
+    pub max_age_days: Option<u64>,
+    /// The number of sessions above which the sessions with the oldest last event are deleted.
+    pub max_sessions: Option<u64>,
+    /// The bytes of all events above which the sessions with the oldest last event are deleted.
+    pub max_bytes: Option<u64>,
+    /// The number of events above which a session loses its first events.
+    pub max_session_events: Option<u64>,
 }
 
 impl StoreSettings {
     /// A durable store that keeps all calls.
     pub fn new(place: impl Into<String>) -> Self {
-        Self { place: place.into(), max_age_days: None, max_bytes: None, durable: true }
+        Self {
+            place: place.into(),
+            max_age_days: None,
+            max_bytes: None,
+            durable: true,
+            sessions: SessionLimits::default(),
+        }
     }
 }
 

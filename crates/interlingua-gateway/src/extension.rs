@@ -10,7 +10,8 @@ use interlingua::model::FailureClass;
 use tokio::sync::mpsc;
 
 use crate::answer_body::AnswerBody;
-use crate::service::{GatewayState, no_key, problem};
+use crate::refusal::{no_key, problem};
+use crate::service::GatewayState;
 
 /// Serves paths that are not those of a model API. The server has checked the credentials, the host and the origin of each
 /// request, and the size of its body.

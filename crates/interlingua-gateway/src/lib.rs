@@ -29,6 +29,7 @@ mod metrics;
 mod model_list;
 mod model_name;
 mod recording;
+mod refusal;
 mod routes;
 mod schema_sample;
 mod script;
@@ -43,7 +44,7 @@ pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
     BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
-    StoreSettings, SystemLookup, TelemetrySettings,
+    SessionLimits, StoreSettings, SystemLookup, TelemetrySettings,
 };
 pub use extension::{Extension, ExtensionBody, ExtensionRequest, ExtensionResponse};
 pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};

@@ -30,6 +30,7 @@ use crate::handler::Handler;
 use crate::model_list;
 use crate::model_name::model_of;
 use crate::recording::CallStore;
+use crate::refusal::{no_key, problem};
 use crate::routes::{self, ReadyRoute};
 use crate::telemetry::Telemetry;
 use crate::{feed, metrics, stored_responses, websocket};
@@ -686,19 +687,4 @@ fn find(
 pub(crate) fn own_headers(headers: &HeaderMap) -> HeaderMap {
     let own = headers.iter().filter(|(name, _)| OWN_HEADERS.contains(name));
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// The refusal of a page of the gateway itself.
-pub(crate) fn no_key() -> Response<AnswerBody> {
-    problem(401, "this page needs a key of the gateway as a bearer token")
-}
-
-/// An error for a client whose dialect is unknown.
-pub(crate) fn problem(status: u16, detail: &str) -> Response<AnswerBody> {
-    let detail = interlingua::json::Str::plain(detail);
-    let body = format!(r#"{{"status":{status},"detail":"{}"}}"#, detail.as_escaped());
-    let mut response = json_response(status, body, None);
-    let problem = http::HeaderValue::from_static("application/problem+json");
-    response.headers_mut().insert(header::CONTENT_TYPE, problem);
-    response
 }
