@@ -1,10 +1,13 @@
 //! Requests and responses, independent of the server that carries them.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::Method;
 use tokio::sync::mpsc;
 
 use crate::problem::ApiProblem;
+use crate::routes::decoded;
 
 /// A request of a client, after the server has checked its credentials.
 #[derive(Clone, Debug)]
@@ -46,11 +49,14 @@ impl ApiRequest {
     }
 
     /// A value of the query.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        self.query
-            .split('&')
-            .find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name))
-            .map(|(_, value)| value)
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, ApiProblem> {
+        let pairs = self.query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let Some((_, value)) = pairs.into_iter().find(|(key, _)| *key == name) else { return Ok(None) };
+        // Forms write a space as a plus sign.
+        if value.contains('+') {
+            return decoded(&value.replace('+', " ")).map(|value| Some(Cow::Owned(value.into_owned())));
+        }
+        decoded(value).map(Some)
     }
 }
 
@@ -79,6 +85,10 @@ pub enum ApiBody {
 impl ApiResponse {
     pub(crate) fn json(body: impl Into<Bytes>) -> Self {
         Self { status: 200, content_type: Some("application/json"), body: ApiBody::Whole(body.into()) }
+    }
+
+    pub(crate) fn bytes(body: impl Into<Bytes>) -> Self {
+        Self { content_type: Some("application/octet-stream"), ..Self::json(body) }
     }
 
     pub(crate) fn empty() -> Self {

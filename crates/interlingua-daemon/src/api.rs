@@ -1,181 +1,85 @@
-//! The paths of the daemon, those of the reference system and a few more.
+//! The handlers of the routes: those of the reference system and a few more.
 
-use http::Method;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::pipe::Pipe;
-use interlingua_store::AgentSessionRow;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use interlingua_store::{AgentEventRow, AgentSessionRow};
+use serde::Serialize;
 
 use crate::agents::{AGENTS, Agent};
-use crate::answer::{ApiRequest, ApiResponse};
-use crate::daemon::Daemon;
+use crate::answer::ApiResponse;
 use crate::lines;
+use crate::model_names;
+use crate::openapi;
 use crate::problem::ApiProblem;
+use crate::routes::RouteCall;
 use crate::session::Session;
 use crate::settings::{MessageBody, PermissionReply, QuestionReply, SessionSettings};
+use crate::shapes::{
+    AgentDescription, AgentList, CreatedSession, HealthStatus, ModeDescription, ModeList, SessionDescription,
+    SessionList,
+};
 use crate::subscription::{self, Subscription, Until};
 
-/// Whether a path belongs to the daemon.
-pub(crate) fn serves(path: &str) -> bool {
-    ["/v1/health", "/v1/agents", "/v1/sessions"]
-        .iter()
-        .any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-}
+pub(crate) use crate::file_api::{
+    delete_entry, list_entries, make_folder, move_entry, read_file, stat_entry, write_file,
+};
 
 /// How many events a request returns if it names no limit.
 const MOST_EVENTS: u64 = 10_000;
 
-pub(crate) async fn answer(daemon: &Daemon, request: ApiRequest) -> Result<ApiResponse, ApiProblem> {
-    let path = request.path.trim_end_matches('/').to_owned();
-    let parts: Vec<&str> = path.split('/').skip(2).collect();
-    let (get, post) = (request.method == Method::GET, request.method == Method::POST);
-    let delete = request.method == Method::DELETE;
-    match (&parts[..], get, post, delete) {
-        (["health"], true, ..) => Ok(ApiResponse::json(json!({ "status": "ok" }).to_string())),
-        (["agents"], true, ..) => Ok(agents()),
-        (["agents", id, "modes"], true, ..) => modes(id),
-        (["agents", id, "install"], _, true, _) => install(id),
-        (["sessions"], true, ..) => sessions(daemon).await,
-        (["sessions", id], _, true, _) => {
-            let settings: SessionSettings = body(&request)?;
-            let session = daemon.create(id, settings).await?;
-            let row = session.row().await;
-            let created = json!({ "healthy": true, "nativeSessionId": row.native_id });
-            Ok(ApiResponse::json(created.to_string()))
-        }
-        (["sessions", id], true, ..) => {
-            let session = daemon.session(id).await?;
-            Ok(ApiResponse::json(info(&session, &session.row().await).to_string()))
-        }
-        (["sessions", id], _, _, true) => daemon.delete(id).await.map(|()| ApiResponse::empty()),
-        (["sessions", id, "messages"], _, true, _) => {
-            let message: MessageBody = body(&request)?;
-            daemon.session(id).await?.prompt(&message).await?;
-            Ok(ApiResponse::empty())
-        }
-        (["sessions", id, "messages", "stream"], _, true, _) => {
-            let message: MessageBody = body(&request)?;
-            let session = daemon.session(id).await?;
-            let after = session.prompt(&message).await?;
-            let subscription =
-                Subscription { after, include_raw: include_raw(&request), until: Until::TurnEnd };
-            Ok(ApiResponse::events(subscription::start(session, subscription)))
-        }
-        (["sessions", id, "events"], true, ..) => events(daemon, id, &request).await,
-        (["sessions", id, "events", "sse"], true, ..) => {
-            let session = daemon.session(id).await?;
-            let last = request.last_event_id.as_deref().and_then(|id| id.trim().parse().ok());
-            // The offset of the query wins over the header.
-            let after = number(&request, "offset")?.or(last).unwrap_or(0);
-            let until = match request.parameter("until") {
-                None => Until::Never,
-                Some("ended") => Until::SessionEnd,
-                Some(other) => {
-                    return Err(ApiProblem::invalid_request(format!(
-                        "`until={other}` is unknown; `until=ended` is known"
-                    )));
-                }
-            };
-            let subscription = Subscription { after, include_raw: include_raw(&request), until };
-            Ok(ApiResponse::events(subscription::start(session, subscription)))
-        }
-        (["sessions", id, "terminate"], _, true, _) => {
-            daemon.session(id).await?.terminate().await.map(|()| ApiResponse::empty())
-        }
-        (["sessions", id, "interrupt"], _, true, _) => {
-            daemon.session(id).await?.interrupt().await.map(|()| ApiResponse::empty())
-        }
-        (["sessions", id, "pending"], true, ..) => {
-            let rows = daemon.session(id).await?.pending().await;
-            Ok(ApiResponse::json(list("events", &rows, include_raw(&request), "")))
-        }
-        (["sessions", id, "record"], true, ..) => record(daemon, id).await,
-        (["sessions", id, "permissions", request_id, "reply"], _, true, _) => {
-            let reply: PermissionReply = body(&request)?;
-            daemon.session(id).await?.decide(request_id, &reply).await.map(|()| ApiResponse::empty())
-        }
-        (["sessions", id, "questions", request_id, "reply"], _, true, _) => {
-            let reply: QuestionReply = body(&request)?;
-            daemon.session(id).await?.answer(request_id, Some(&reply)).await.map(|()| ApiResponse::empty())
-        }
-        (["sessions", id, "questions", request_id, "reject"], _, true, _) => {
-            daemon.session(id).await?.answer(request_id, None).await.map(|()| ApiResponse::empty())
-        }
-        (
-            ["health" | "agents" | "sessions"]
-            | ["agents", _, "modes" | "install"]
-            | ["sessions", _]
-            | ["sessions", _, "messages" | "events" | "terminate" | "interrupt" | "pending" | "record"]
-            | ["sessions", _, "messages", "stream"]
-            | ["sessions", _, "events", "sse"]
-            | ["sessions", _, "permissions" | "questions", _, "reply"]
-            | ["sessions", _, "questions", _, "reject"],
-            ..,
-        ) => {
-            Err(ApiProblem::method_not_allowed(format!("`{}` is not a method of this path", request.method)))
-        }
-        _ => Err(ApiProblem::not_found(format!("there is no `{path}`"))),
-    }
+/// The result of a handler.
+pub(crate) type Answered = Result<ApiResponse, ApiProblem>;
+
+/// A body of JSON.
+pub(crate) fn json(body: &impl Serialize) -> Answered {
+    let unwritable = |error: serde_json::Error| ApiProblem::stream_error(error.to_string());
+    serde_json::to_vec(body).map(ApiResponse::json).map_err(unwritable)
 }
 
-/// The body of a request, which must be JSON.
-fn body<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, ApiProblem> {
-    let kind = request.content_type.as_deref().unwrap_or("application/json");
-    if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(ApiProblem::unsupported_media_type(format!(
-            "the body is `{kind}`, not `application/json`"
-        )));
-    }
-    serde_json::from_slice(&request.body).map_err(|error| ApiProblem::invalid_request(error.to_string()))
+pub(crate) async fn openapi(_: &RouteCall<'_>) -> Answered {
+    json(&openapi::document())
 }
 
-fn number(request: &ApiRequest, name: &str) -> Result<Option<u64>, ApiProblem> {
-    let Some(text) = request.parameter(name) else { return Ok(None) };
-    let wrong = |_| ApiProblem::invalid_request(format!("`{name}={text}` is not a number"));
-    text.parse().map(Some).map_err(wrong)
+pub(crate) async fn openapi_v1(call: &RouteCall<'_>) -> Answered {
+    openapi(call).await
 }
 
-fn include_raw(request: &ApiRequest) -> bool {
-    ["include_raw", "includeRaw"].iter().any(|name| request.parameter(name) == Some("true"))
+pub(crate) async fn health(_: &RouteCall<'_>) -> Answered {
+    json(&HealthStatus { status: "ok" })
 }
 
-fn agent(id: &str) -> Result<&'static Agent, ApiProblem> {
+pub(crate) async fn list_agents(_: &RouteCall<'_>) -> Answered {
+    let describe = |agent: &Agent| AgentDescription {
+        id: agent.id,
+        name: agent.name,
+        installed: agent.is_installed(),
+        path: agent.path().map(|path| path.to_string_lossy().into_owned()),
+        dialect: agent.dialect,
+        capabilities: agent.capabilities(),
+    };
+    json(&AgentList { agents: AGENTS.iter().map(describe).collect() })
+}
+
+fn agent(call: &RouteCall<'_>) -> Result<&'static Agent, ApiProblem> {
+    let id = call.value("agent")?;
     Agent::named(id).ok_or_else(|| ApiProblem::unsupported_agent(format!("there is no agent `{id}`")))
 }
 
-fn agents() -> ApiResponse {
-    let agents: Vec<Value> = AGENTS
-        .iter()
-        .map(|agent| {
-            json!({
-                "id": agent.id,
-                "name": agent.name,
-                "installed": agent.is_installed(),
-                "path": agent.path(),
-                "dialect": agent.dialect,
-                "capabilities": agent.capabilities(),
-            })
-        })
-        .collect();
-    ApiResponse::json(json!({ "agents": agents }).to_string())
+pub(crate) async fn list_modes(call: &RouteCall<'_>) -> Answered {
+    let describe = |mode: &&'static str| {
+        let description = if *mode == "plan" { "plans without changing files" } else { "works on files" };
+        ModeDescription { id: mode, name: mode, description }
+    };
+    json(&ModeList { modes: agent(call)?.modes().iter().map(describe).collect() })
 }
 
-fn modes(id: &str) -> Result<ApiResponse, ApiProblem> {
-    let modes: Vec<Value> = agent(id)?
-        .modes()
-        .iter()
-        .map(|mode| {
-            let about = if *mode == "plan" { "plans without changing files" } else { "works on files" };
-            json!({ "id": mode, "name": mode, "description": about })
-        })
-        .collect();
-    Ok(ApiResponse::json(json!({ "modes": modes }).to_string()))
+pub(crate) async fn list_models(call: &RouteCall<'_>) -> Answered {
+    json(&model_names::of(agent(call)?))
 }
 
 /// Nothing is installed on behalf of a client.
-fn install(id: &str) -> Result<ApiResponse, ApiProblem> {
-    let agent = agent(id)?;
+pub(crate) async fn install_agent(call: &RouteCall<'_>) -> Answered {
+    let agent = agent(call)?;
     if agent.is_installed() {
         return Ok(ApiResponse::empty());
     }
@@ -183,52 +87,134 @@ fn install(id: &str) -> Result<ApiResponse, ApiProblem> {
     Err(ApiProblem::install_failed(detail))
 }
 
-/// The description of a session.
-fn info(session: &Session, row: &AgentSessionRow) -> Value {
+/// The session of a request.
+async fn session(call: &RouteCall<'_>) -> Result<std::sync::Arc<Session>, ApiProblem> {
+    call.daemon.session(call.value("session_id")?).await
+}
+
+fn describe(session: &Session, row: AgentSessionRow) -> SessionDescription {
     let settings = &session.settings;
-    json!({
-        "sessionId": row.id,
-        "agent": row.agent,
-        "agentMode": settings.agent_mode.as_deref().unwrap_or("build"),
-        "permissionMode": settings.permission(),
-        "model": settings.model,
-        "variant": settings.variant,
-        "nativeSessionId": row.native_id,
-        "ended": row.ended,
-        "eventCount": row.sequence,
-        "createdAt": row.created_ms,
-        "updatedAt": row.updated_ms,
-        "directory": settings.directory,
-        "title": settings.title,
-        "mcp": settings.mcp,
-    })
-}
-
-async fn sessions(daemon: &Daemon) -> Result<ApiResponse, ApiProblem> {
-    let mut all = Vec::new();
-    for session in daemon.sessions().await {
-        let row = session.row().await;
-        all.push((row.created_ms, info(&session, &row)));
+    SessionDescription {
+        agent_mode: settings.agent_mode.clone().unwrap_or_else(|| "build".to_owned()),
+        permission_mode: settings.permission().to_owned(),
+        model: settings.model.clone(),
+        variant: settings.variant.clone(),
+        directory: settings.directory.clone(),
+        title: settings.title.clone(),
+        mcp: settings.mcp.clone(),
+        route: settings.route.clone(),
+        session_id: row.id,
+        agent: row.agent,
+        native_session_id: row.native_id,
+        ended: row.ended,
+        event_count: row.sequence,
+        created_at: row.created_ms,
+        updated_at: row.updated_ms,
     }
-    all.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
-    let all: Vec<Value> = all.into_iter().map(|(_, info)| info).collect();
-    Ok(ApiResponse::json(json!({ "sessions": all }).to_string()))
 }
 
-async fn events(daemon: &Daemon, id: &str, request: &ApiRequest) -> Result<ApiResponse, ApiProblem> {
-    let session = daemon.session(id).await?;
-    let after = number(request, "offset")?.unwrap_or(0);
-    let most = number(request, "limit")?.unwrap_or(MOST_EVENTS).min(MOST_EVENTS);
+pub(crate) async fn list_sessions(call: &RouteCall<'_>) -> Answered {
+    let mut sessions = Vec::new();
+    for session in call.daemon.sessions().await {
+        let row = session.row().await;
+        sessions.push(describe(&session, row));
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.created_at));
+    json(&SessionList { sessions })
+}
+
+pub(crate) async fn create_session(call: &RouteCall<'_>) -> Answered {
+    let settings: SessionSettings = call.body()?;
+    let session = call.daemon.create(call.value("session_id")?, settings).await?;
+    json(&CreatedSession { healthy: true, native_session_id: session.row().await.native_id })
+}
+
+pub(crate) async fn get_session(call: &RouteCall<'_>) -> Answered {
+    let session = session(call).await?;
+    json(&describe(&session, session.row().await))
+}
+
+pub(crate) async fn delete_session(call: &RouteCall<'_>) -> Answered {
+    call.daemon.delete(call.value("session_id")?).await.map(|()| ApiResponse::empty())
+}
+
+pub(crate) async fn send_message(call: &RouteCall<'_>) -> Answered {
+    let message: MessageBody = call.body()?;
+    session(call).await?.prompt(&message).await?;
+    Ok(ApiResponse::empty())
+}
+
+pub(crate) async fn stream_message(call: &RouteCall<'_>) -> Answered {
+    let message: MessageBody = call.body()?;
+    let include_raw = include_raw(call)?;
+    let session = session(call).await?;
+    let after = session.prompt(&message).await?;
+    let subscription = Subscription { after, include_raw, until: Until::TurnEnd };
+    Ok(ApiResponse::events(subscription::start(session, subscription, call.daemon.closing())))
+}
+
+pub(crate) async fn stream_events(call: &RouteCall<'_>) -> Answered {
+    let session = session(call).await?;
+    // The offset of the query wins over the header.
+    let after = offset(&session, call.number("offset")?.or(last_event_id(call)?)).await?;
+    let until = match call.parameter("until")?.as_deref() {
+        None => Until::Never,
+        Some("ended") => Until::SessionEnd,
+        Some(other) => {
+            let detail = format!("`until={other}` is unknown; `until=ended` is known");
+            return Err(ApiProblem::invalid_request(detail));
+        }
+    };
+    let subscription = Subscription { after, include_raw: include_raw(call)?, until };
+    Ok(ApiResponse::events(subscription::start(session, subscription, call.daemon.closing())))
+}
+
+/// The offset of a reader; without one, the reader gets all events that are stored.
+async fn offset(session: &Session, asked: Option<u64>) -> Result<u64, ApiProblem> {
+    let lowest = session.row().await.lowest;
+    match asked {
+        None => Ok(lowest.saturating_sub(1)),
+        Some(after) if after.saturating_add(1) < lowest => {
+            let detail = format!("the events {} to {} have expired", after + 1, lowest - 1);
+            Err(ApiProblem { lowest: Some(lowest), ..ApiProblem::events_expired(detail) })
+        }
+        Some(after) => Ok(after),
+    }
+}
+
+/// The number of the last event that the reader has, from its header.
+fn last_event_id(call: &RouteCall<'_>) -> Result<Option<u64>, ApiProblem> {
+    let header = call.request.last_event_id.as_deref().map(str::trim);
+    let Some(text) = header.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let wrong = |_| ApiProblem::invalid_request(format!("`Last-Event-ID: {text}` is not a number"));
+    text.parse().map(Some).map_err(wrong)
+}
+
+/// Whether events hold the agent's line. The reference system takes both spellings.
+fn include_raw(call: &RouteCall<'_>) -> Result<bool, ApiProblem> {
+    match call.request.parameter("includeRaw")?.as_deref() {
+        Some("true") => Ok(true),
+        None | Some("false") => call.flag("include_raw"),
+        Some(other) => {
+            Err(ApiProblem::invalid_request(format!("`includeRaw={other}` is not `true` or `false`")))
+        }
+    }
+}
+
+pub(crate) async fn list_events(call: &RouteCall<'_>) -> Answered {
+    let session = session(call).await?;
+    let after = offset(&session, call.number("offset")?).await?;
+    let most = call.number("limit")?.unwrap_or(MOST_EVENTS).min(MOST_EVENTS);
+    let include_raw = include_raw(call)?;
     let mut rows = session.events(after, most + 1).await?;
     let has_more = rows.len() as u64 > most;
     rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-    let more = format!(r#","hasMore":{has_more}"#);
-    Ok(ApiResponse::json(list("events", &rows, include_raw(request), &more)))
+    Ok(ApiResponse::json(page(&rows, include_raw, &format!(r#","hasMore":{has_more}"#))))
 }
 
 /// An object with a list of events and further members.
-fn list(name: &str, rows: &[interlingua_store::AgentEventRow], include_raw: bool, more: &str) -> Vec<u8> {
-    let mut out = format!(r#"{{"{name}":["#).into_bytes();
+fn page(rows: &[AgentEventRow], include_raw: bool, more: &str) -> Vec<u8> {
+    let mut out = br#"{"events":["#.to_vec();
     for (number, row) in rows.iter().enumerate() {
         if number > 0 {
             out.push(b',');
@@ -241,9 +227,39 @@ fn list(name: &str, rows: &[interlingua_store::AgentEventRow], include_raw: bool
     out
 }
 
+pub(crate) async fn interrupt_session(call: &RouteCall<'_>) -> Answered {
+    session(call).await?.interrupt().await.map(|()| ApiResponse::empty())
+}
+
+pub(crate) async fn terminate_session(call: &RouteCall<'_>) -> Answered {
+    session(call).await?.terminate().await.map(|()| ApiResponse::empty())
+}
+
+pub(crate) async fn list_pending(call: &RouteCall<'_>) -> Answered {
+    let rows = session(call).await?.pending().await;
+    Ok(ApiResponse::json(page(&rows, include_raw(call)?, "")))
+}
+
+pub(crate) async fn reply_permission(call: &RouteCall<'_>) -> Answered {
+    let reply: PermissionReply = call.body()?;
+    let session = session(call).await?;
+    session.decide(call.value("permission_id")?, &reply).await.map(|()| ApiResponse::empty())
+}
+
+pub(crate) async fn reply_question(call: &RouteCall<'_>) -> Answered {
+    let reply: QuestionReply = call.body()?;
+    let session = session(call).await?;
+    session.answer(call.value("question_id")?, Some(&reply)).await.map(|()| ApiResponse::empty())
+}
+
+pub(crate) async fn reject_question(call: &RouteCall<'_>) -> Answered {
+    let session = session(call).await?;
+    session.answer(call.value("question_id")?, None).await.map(|()| ApiResponse::empty())
+}
+
 /// The session as a record, which `check` accepts.
-async fn record(daemon: &Daemon, id: &str) -> Result<ApiResponse, ApiProblem> {
-    let session = daemon.session(id).await?;
+pub(crate) async fn get_record(call: &RouteCall<'_>) -> Answered {
+    let session = session(call).await?;
     let side = |name: &str| {
         Dialect::named(name).ok_or_else(|| ApiProblem::stream_error(format!("no dialect `{name}`")))
     };

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use interlingua_store::{AgentSessionRow, SessionLog, StorePlace};
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, watch};
 
 use crate::agents::Agent;
 use crate::answer::{ApiRequest, ApiResponse};
+use crate::drivers::Drivers;
 use crate::problem::ApiProblem;
+use crate::retention::{self, SessionRetention};
+use crate::routing::{GatewayLink, GatewayServer};
 use crate::session::Session;
 use crate::settings::SessionSettings;
-use crate::{api, recovery};
+use crate::{recovery, routes};
 
 /// The settings of a daemon.
 #[derive(Clone, Debug)]
@@ -22,12 +25,14 @@ pub struct DaemonSettings {
     pub place: StorePlace,
     /// The folders that working directories must be in; without any, every folder is allowed.
     pub roots: Vec<PathBuf>,
+    /// The limits above which sessions and events are deleted.
+    pub retention: SessionRetention,
 }
 
 impl DaemonSettings {
     /// The settings for a database, without limits for working directories.
     pub const fn new(place: StorePlace) -> Self {
-        Self { place, roots: Vec::new() }
+        Self { place, roots: Vec::new(), retention: SessionRetention::NONE }
     }
 }
 
@@ -35,11 +40,17 @@ impl DaemonSettings {
 #[derive(Clone)]
 pub struct Daemon(Arc<Shared>);
 
-struct Shared {
+pub(crate) struct Shared {
     log: SessionLog,
     sessions: RwLock<HashMap<String, Arc<Session>>>,
     unreadable: Vec<String>,
+    drivers: Drivers,
     roots: Vec<PathBuf>,
+    retention: SessionRetention,
+    /// The gateway of sessions that name a route.
+    gateway: Arc<OnceLock<GatewayServer>>,
+    /// Set when the daemon stops.
+    closing: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -52,18 +63,57 @@ impl Daemon {
     /// Opens the store. Turns that an earlier daemon left open are closed as errors.
     pub async fn open(settings: DaemonSettings) -> Result<Self, ApiProblem> {
         let log = SessionLog::open(&settings.place)?;
+        let gateway = Arc::default();
         let (mut sessions, mut unreadable) = (HashMap::new(), Vec::new());
+        let drivers = Drivers::default();
         for row in log.sessions().await? {
             let own = serde_json::from_str::<SessionSettings>(&row.settings);
-            let (Some(agent), Ok(own)) = (Agent::named(&row.agent), own) else {
+            let (Some(agent), Ok(mut own)) = (Agent::named(&row.agent), own) else {
                 unreadable.push(row.id);
                 continue;
             };
+            own.gateway = GatewayLink::to(&gateway);
             let row = if row.ended { row } else { recovery::close_open_turn(row, &log).await? };
-            sessions.insert(row.id.clone(), Arc::new(Session::new(agent, own, row, log.clone())));
+            let id = row.id.clone();
+            sessions.insert(id, Arc::new(Session::new(agent, own, row, log.clone(), drivers.clone())));
         }
-        let DaemonSettings { roots, .. } = settings;
-        Ok(Self(Arc::new(Shared { log, sessions: RwLock::new(sessions), unreadable, roots })))
+        let DaemonSettings { roots, retention, .. } = settings;
+        let daemon = Self(Arc::new(Shared {
+            log,
+            sessions: RwLock::new(sessions),
+            unreadable,
+            drivers,
+            roots,
+            retention,
+            gateway,
+            closing: watch::Sender::new(false),
+        }));
+        daemon.retain(&daemon.0.retention).await?;
+        retention::repeat(&daemon);
+        Ok(daemon)
+    }
+
+    /// Tells the gateway that agents can be pointed at. Only the first call has an effect.
+    pub fn set_gateway(&self, server: GatewayServer) {
+        let _ = self.0.gateway.set(server);
+    }
+
+    /// The folders that files and working directories must be in.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.0.roots
+    }
+
+    pub(crate) fn retention(&self) -> &SessionRetention {
+        &self.0.retention
+    }
+
+    /// A reference that does not keep the daemon alive.
+    pub(crate) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(crate) fn upgrade(shared: &Weak<Shared>) -> Option<Self> {
+        shared.upgrade().map(Self)
     }
 
     /// The ids of stored sessions whose agent or settings this version does not know. They stay in the store.
@@ -73,24 +123,30 @@ impl Daemon {
 
     /// Whether the daemon answers requests to this path.
     pub fn serves(path: &str) -> bool {
-        api::serves(path)
+        routes::serves(path)
     }
 
     /// Answers a request.
     pub async fn answer(&self, request: ApiRequest) -> ApiResponse {
         let path = request.path.clone();
-        match api::answer(self, request).await {
+        match routes::dispatch(self, request).await {
             Ok(response) => response,
             Err(problem) => ApiResponse::problem(&problem, &path),
         }
     }
 
-    /// Stops all agents. Open turns end as errors, and the sessions can go on after a restart.
+    /// Stops all agents and ends all streams. Open turns end as errors, and the sessions can go on after a restart.
     pub async fn stop(&self) {
         let sessions: Vec<Arc<Session>> = self.0.sessions.read().await.values().cloned().collect();
         for session in sessions {
             session.stop().await;
         }
+        self.0.closing.send_replace(true);
+    }
+
+    /// Becomes true when the daemon stops.
+    pub(crate) fn closing(&self) -> watch::Receiver<bool> {
+        self.0.closing.subscribe()
     }
 
     pub(crate) async fn session(&self, id: &str) -> Result<Arc<Session>, ApiProblem> {
@@ -106,7 +162,7 @@ impl Daemon {
     pub(crate) async fn create(
         &self,
         id: &str,
-        settings: SessionSettings,
+        mut settings: SessionSettings,
     ) -> Result<Arc<Session>, ApiProblem> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_name) {
@@ -119,6 +175,8 @@ impl Daemon {
             ApiProblem::unsupported_agent(detail)
         })?;
         agent.check(&settings)?;
+        settings.gateway = GatewayLink::to(&self.0.gateway);
+        settings.check_route(agent)?;
         if let Some(directory) = &settings.directory {
             self.check_directory(Path::new(directory))?;
         }
@@ -133,9 +191,12 @@ impl Daemon {
         if sessions.contains_key(id) || !self.0.log.create(row.clone()).await? {
             return Err(ApiProblem::session_already_exists(format!("a session has the id `{id}` already")));
         }
-        let session = Arc::new(Session::new(agent, settings, row, self.0.log.clone()));
+        let (log, drivers) = (self.0.log.clone(), self.0.drivers.clone());
+        let session = Arc::new(Session::new(agent, settings, row, log, drivers));
         session.begin().await?;
         sessions.insert(id.to_owned(), Arc::clone(&session));
+        drop(sessions);
+        self.retain(&self.0.retention).await?;
         Ok(session)
     }
 

@@ -66,6 +66,11 @@ enum Step {
         name: &'static str,
         input: Value,
     },
+    /// A tool call that needs permission, from an agent that does not read its input any more.
+    AskDeaf {
+        name: &'static str,
+        input: Value,
+    },
     /// Questions of one request.
     Question(Value),
     /// A line of a type that no version of the agent writes.
@@ -162,6 +167,13 @@ impl MockAgent {
                 Step::Ask { name, input } => {
                     let id = self.call(name, &input).await?;
                     return self.request(name, &input, &id).await;
+                }
+                Step::AskDeaf { name, input } => {
+                    let id = self.call(name, &input).await?;
+                    self.input.close();
+                    self.request(name, &input, &id).await?;
+                    // The session ends the agent.
+                    std::future::pending::<()>().await;
                 }
                 Step::Question(questions) => {
                     let input = json!({ "questions": questions });
@@ -312,8 +324,8 @@ fn script(prompt: &str) -> Vec<Step> {
     };
     match command {
         "help" => vec![say(
-            "Commands: demo, markdown, tool, fail, think, permission, question, questions, error, unknown, garbage, \
-             slow, exit, echo TEXT. Any other text is repeated.",
+            "Commands: demo, markdown, tool, fail, think, permission, deaf, question, questions, error, unknown, \
+             garbage, slow, exit, echo TEXT. Any other text is repeated.",
         )],
         "demo" => vec![
             Step::Think("I show what I can do.".to_owned()),
@@ -337,6 +349,12 @@ fn script(prompt: &str) -> Vec<Step> {
             Step::Ask { name: "Bash", input: json!({ "command": format!("touch {}", rest.trim()) }) },
             say("After the permission."),
         ],
+        "deaf" => {
+            vec![Step::AskDeaf {
+                name: "Bash",
+                input: json!({ "command": format!("touch {}", rest.trim()) }),
+            }]
+        }
         "question" => vec![Step::Question(json!([color("Which color?")])), say("After the question.")],
         "questions" => vec![
             Step::Question(json!([color("Which color?"), color("And the other one?")])),

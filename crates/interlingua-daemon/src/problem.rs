@@ -4,6 +4,8 @@ use std::fmt;
 
 use interlingua_store::StoreError;
 
+use crate::shapes::ProblemBody;
+
 /// An error that a client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,13 +16,15 @@ pub struct ApiProblem {
     pub status: u16,
     /// A sentence for people.
     pub detail: String,
+    /// The lowest number of an event that is still stored, for an offset whose events have expired.
+    pub lowest: Option<u64>,
 }
 
 macro_rules! problems {
     ($($(#[$about:meta])* $name:ident => $status:literal,)*) => {
         impl ApiProblem {
             $($(#[$about])* pub(crate) fn $name(detail: impl Into<String>) -> Self {
-                Self { kind: stringify!($name), status: $status, detail: detail.into() }
+                Self { kind: stringify!($name), status: $status, detail: detail.into(), lowest: None }
             })*
         }
     };
@@ -51,8 +55,14 @@ problems! {
     session_ended => 409,
     /// The request was answered already.
     already_resolved => 409,
+    /// A file or folder is in the way.
+    entry_exists => 409,
+    /// The events after the offset have expired.
+    events_expired => 410,
     /// The body is not JSON.
     unsupported_media_type => 415,
+    /// The system refuses an operation on a file.
+    file_error => 500,
     /// The program of the agent cannot be installed by the daemon.
     install_failed => 500,
     /// The agent ended.
@@ -64,15 +74,17 @@ problems! {
 impl ApiProblem {
     /// The body.
     pub(crate) fn json(&self, instance: &str) -> String {
-        let Self { kind, status, detail } = self;
-        serde_json::json!({
-            "type": format!("urn:interlingua:error:{kind}"),
-            "title": kind.replace('_', " "),
-            "status": status,
-            "detail": detail,
-            "instance": instance,
-        })
-        .to_string()
+        let Self { kind, status, detail, lowest } = self;
+        let body = ProblemBody {
+            kind: format!("urn:interlingua:error:{kind}"),
+            title: kind.replace('_', " "),
+            status: *status,
+            detail: detail.clone(),
+            instance: Some(instance.to_owned()),
+            lowest: *lowest,
+        };
+        // Text and numbers can always be written.
+        serde_json::to_string(&body).unwrap_or_default()
     }
 }
 

@@ -7,10 +7,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-use crate::agents::Agent;
+use crate::agents::{Agent, AgentDriver};
+use crate::codex_server::CodexSeat;
+use crate::drivers::Drivers;
 use crate::mock;
+use crate::opencode_server;
 use crate::problem::ApiProblem;
 use crate::settings::SessionSettings;
+use crate::watchdog::Watchdog;
 
 /// The connection to a running agent. Dropping it ends the agent.
 pub(crate) struct RunningAgent {
@@ -20,6 +24,9 @@ pub(crate) struct RunningAgent {
     group: Option<u32>,
     /// The tasks end with the agent.
     tasks: Vec<tokio::task::JoinHandle<()>>,
+    watchdog: Watchdog,
+    /// The place at a process that other sessions share.
+    _seat: Option<CodexSeat>,
 }
 
 /// The output of an agent.
@@ -29,12 +36,44 @@ pub(crate) enum AgentOutput {
     Ended(AgentEnd),
 }
 
+/// The largest piece of output that is joined from waiting output. The events of a piece are stored in one transaction.
+const LARGEST_PIECE: usize = 256 << 10;
+
+/// The output up to now, and the end of the agent if it has ended.
+pub(crate) fn gathered(
+    first: AgentOutput,
+    output: &mut mpsc::Receiver<AgentOutput>,
+) -> (Vec<u8>, Option<AgentEnd>) {
+    let mut bytes = match first {
+        AgentOutput::Bytes(bytes) => bytes,
+        AgentOutput::Ended(end) => return (Vec::new(), Some(end)),
+    };
+    while bytes.len() < LARGEST_PIECE {
+        match output.try_recv() {
+            Ok(AgentOutput::Bytes(more)) => bytes.extend_from_slice(&more),
+            Ok(AgentOutput::Ended(end)) => return (bytes, Some(end)),
+            // Nothing is there now; the next call waits.
+            Err(_) => break,
+        }
+    }
+    (bytes, None)
+}
+
 /// The end of an agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AgentEnd {
     /// The exit code; `None` after a signal.
     pub(crate) code: Option<i32>,
     pub(crate) stderr: StderrLines,
+}
+
+impl AgentEnd {
+    /// The end of an agent with this reason.
+    pub(crate) fn told(reason: &str) -> Self {
+        let mut stderr = StderrLines::default();
+        stderr.add(reason);
+        Self { code: None, stderr }
+    }
 }
 
 /// The first and the last lines of an agent's standard error.
@@ -51,7 +90,7 @@ const LONGEST_LINE: usize = 500;
 /// The size of a read from the agent's output.
 const CHUNK: usize = 64 << 10;
 /// How many chunks wait for the session.
-const WAITING: usize = 64;
+pub(crate) const WAITING: usize = 64;
 
 impl StderrLines {
     fn add(&mut self, line: &str) {
@@ -88,13 +127,15 @@ impl RunningAgent {
         agent: &Agent,
         settings: &SessionSettings,
         native_id: Option<&str>,
+        drivers: &Drivers,
     ) -> Result<(Self, mpsc::Receiver<AgentOutput>), ApiProblem> {
-        let (output, received) = mpsc::channel(WAITING);
-        let (input, to_write) = mpsc::unbounded_channel();
         if agent.program.is_none() {
+            let (output, received) = mpsc::channel(WAITING);
+            let (input, to_write) = mpsc::unbounded_channel();
             let task =
                 tokio::spawn(mock::run(settings.clone(), native_id.map(str::to_owned), to_write, output));
-            return Ok((Self { input, group: None, tasks: vec![task] }, received));
+            let watchdog = drivers.watchdog.clone();
+            return Ok((Self { input, group: None, tasks: vec![task], watchdog, _seat: None }, received));
         }
         let missing = || {
             let program = agent.program.unwrap_or(agent.id);
@@ -104,20 +145,77 @@ impl RunningAgent {
             ))
         };
         let path = agent.path().ok_or_else(missing)?;
+        let arguments = agent.arguments(settings, native_id);
+        match agent.driver() {
+            AgentDriver::OpenCodeServer => return Self::connect(&path, &arguments, settings, drivers),
+            AgentDriver::CodexServer if settings.env.is_empty() => {
+                return Self::join(&path, &arguments, drivers);
+            }
+            // A session with variables of its own has a server of its own.
+            AgentDriver::CodexServer | AgentDriver::Process => {}
+        }
         let mut command = Command::new(&path);
-        command.args(agent.arguments(settings, native_id)).envs(&settings.env);
+        command.args(arguments).envs(&settings.env);
         if let Some(directory) = &settings.directory {
             command.current_dir(Path::new(directory));
         }
+        Self::spawn(command, &drivers.watchdog)
+    }
+
+    /// Joins the process that other sessions share.
+    fn join(
+        path: &Path,
+        arguments: &[String],
+        drivers: &Drivers,
+    ) -> Result<(Self, mpsc::Receiver<AgentOutput>), ApiProblem> {
+        let (seat, received) = drivers.codex.join(path, arguments, &drivers.watchdog)?;
+        let (input, mut to_write) = mpsc::unbounded_channel();
+        let write = seat.input();
+        let task = tokio::spawn(async move {
+            while let Some(bytes) = to_write.recv().await {
+                write(bytes);
+            }
+        });
+        let watchdog = drivers.watchdog.clone();
+        Ok((Self { input, group: None, tasks: vec![task], watchdog, _seat: Some(seat) }, received))
+    }
+
+    /// Connects to a server that other sessions share.
+    fn connect(
+        path: &Path,
+        arguments: &[String],
+        settings: &SessionSettings,
+        drivers: &Drivers,
+    ) -> Result<(Self, mpsc::Receiver<AgentOutput>), ApiProblem> {
+        let seat = drivers.opencode.join(path, arguments, &settings.env, &drivers.watchdog)?;
+        let (output, received) = mpsc::channel(WAITING);
+        let (input, to_write) = mpsc::unbounded_channel();
+        // The task ends with the input, after it has stopped the turn.
+        tokio::spawn(opencode_server::connect(seat, settings.directory.clone(), to_write, output));
+        let watchdog = drivers.watchdog.clone();
+        Ok((Self { input, group: None, tasks: Vec::new(), watchdog, _seat: None }, received))
+    }
+
+    /// Starts a process in a group of its own.
+    pub(crate) fn spawn(
+        mut command: Command,
+        watchdog: &Watchdog,
+    ) -> Result<(Self, mpsc::Receiver<AgentOutput>), ApiProblem> {
+        let (output, received) = mpsc::channel(WAITING);
+        let (input, to_write) = mpsc::unbounded_channel();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn().map_err(|error| {
-            ApiProblem::agent_process_exited(format!("{} cannot be started: {error}", path.display()))
+            let program = command.as_std().get_program().display();
+            ApiProblem::agent_process_exited(format!("{program} cannot be started: {error}"))
         })?;
-        let group = child.id();
+        let (group, watchdog) = (child.id(), watchdog.clone());
+        if let Some(group) = group {
+            watchdog.watch(group);
+        }
         let task = tokio::spawn(supervise(child, to_write, output));
-        Ok((Self { input, group, tasks: vec![task] }, received))
+        Ok((Self { input, group, tasks: vec![task], watchdog, _seat: None }, received))
     }
 
     /// Ends the process and its children.
@@ -129,6 +227,9 @@ impl RunningAgent {
         }
         for task in &self.tasks {
             task.abort();
+        }
+        if let Some(group) = self.group {
+            self.watchdog.forget(group);
         }
     }
 }

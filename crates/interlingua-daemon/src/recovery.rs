@@ -26,6 +26,12 @@ pub(crate) async fn close_open_turn(
     mut row: AgentSessionRow,
     log: &SessionLog,
 ) -> Result<AgentSessionRow, ApiProblem> {
+    // A session is closed after these events, so that the daemon starts without reading all events.
+    let last = log.events(row.id.clone(), row.sequence.saturating_sub(1), 1).await?;
+    let is_closed = |kind| last.last().is_some_and(|event| lines::is_of_type(event, kind));
+    if ["session.started", "turn.ended", "session.ended"].into_iter().any(is_closed) {
+        return Ok(row);
+    }
     let mut open = LeftOpen::default();
     let mut after = 0;
     loop {
@@ -41,10 +47,33 @@ pub(crate) async fn close_open_turn(
         let rows: Vec<AgentEventRow> =
             lines::read(closing.as_bytes())?.into_iter().map(|line| line.row).collect();
         row.sequence += rows.len() as u64;
+        row.bytes += rows.iter().map(AgentEventRow::size).sum::<u64>();
         row.updated_ms = now_ms();
         log.append(row.clone(), rows).await?;
     }
     Ok(row)
+}
+
+/// Whether the stored events of a session resolve a request.
+pub(crate) async fn was_resolved(
+    log: &SessionLog,
+    session: &str,
+    kind: &str,
+    request: &str,
+) -> Result<bool, ApiProblem> {
+    let mut after = 0;
+    loop {
+        let rows = log.events(session, after, AT_ONCE).await?;
+        let Some(last) = rows.last() else { return Ok(false) };
+        after = last.sequence;
+        for row in rows.iter().filter(|row| lines::is_of_type(row, kind)) {
+            let mut line = Vec::new();
+            lines::whole(row, false, &mut line);
+            if lines::read(&line)?.iter().any(|event| event.request.as_deref() == Some(request)) {
+                return Ok(true);
+            }
+        }
+    }
 }
 
 impl LeftOpen {

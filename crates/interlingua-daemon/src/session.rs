@@ -17,9 +17,11 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use crate::agents::Agent;
+use crate::drivers::Drivers;
 use crate::lines::{self, EventLine};
 use crate::problem::ApiProblem;
-use crate::process::{AgentEnd, AgentOutput, RunningAgent};
+use crate::process::{self, AgentEnd, AgentOutput, RunningAgent};
+use crate::recovery;
 use crate::settings::{MessageBody, PermissionReply, QuestionReply, Reply, SessionSettings};
 
 /// The bytes of events that a session keeps in memory for its readers; older events are read from the store.
@@ -34,6 +36,7 @@ pub(crate) struct Session {
     pub(crate) agent: &'static Agent,
     pub(crate) settings: SessionSettings,
     log: SessionLog,
+    drivers: Drivers,
     state: Mutex<SessionState>,
     /// The number of the last stored event.
     pub(crate) stored: watch::Sender<u64>,
@@ -52,6 +55,10 @@ struct SessionState {
     pending: HashMap<String, EventLine>,
     resolved: HashSet<String>,
     client_items: u64,
+    /// The permission mode that replaces that of the settings.
+    permission_mode: Option<String>,
+    /// Set while the running agent has an earlier permission mode.
+    is_outdated: bool,
     /// The failure of the store that stopped the agent.
     failure: Option<ApiProblem>,
 }
@@ -70,6 +77,7 @@ impl Session {
         settings: SessionSettings,
         row: AgentSessionRow,
         log: SessionLog,
+        drivers: Drivers,
     ) -> Self {
         let stored = watch::Sender::new(row.sequence);
         let state = SessionState {
@@ -80,14 +88,40 @@ impl Session {
             pending: HashMap::new(),
             resolved: HashSet::new(),
             client_items: CLIENT_ITEMS,
+            permission_mode: None,
+            is_outdated: false,
             failure: None,
         };
-        Self { agent, settings, log, state: Mutex::new(state), stored, recent: SyncMutex::default() }
+        let (state, recent) = (Mutex::new(state), SyncMutex::default());
+        Self { agent, settings, log, drivers, state, stored, recent }
     }
 
     /// The row of the session as it is now.
     pub(crate) async fn row(&self) -> AgentSessionRow {
         self.state.lock().await.row.clone()
+    }
+
+    /// The row of the session, unless a turn is running.
+    pub(crate) async fn idle_row(&self) -> Option<AgentSessionRow> {
+        let state = self.state.lock().await;
+        (!state.in_turn).then(|| state.row.clone())
+    }
+
+    /// Deletes the events below a number, unless a turn is running.
+    pub(crate) async fn trim(&self, lowest: u64) -> Result<(), ApiProblem> {
+        let mut state = self.state.lock().await;
+        if state.in_turn || lowest <= state.row.lowest {
+            return Ok(());
+        }
+        let bytes = self.log.trim(&state.row.id, lowest).await?;
+        state.row.lowest = lowest;
+        state.row.bytes = state.row.bytes.saturating_sub(bytes);
+        let mut recent = self.recent();
+        while recent.rows.front().is_some_and(|row| row.sequence < lowest) {
+            let expired = recent.rows.pop_front();
+            recent.bytes -= expired.map_or(0, |row| row.event.len() + row.raw.len());
+        }
+        Ok(())
     }
 
     /// Writes the first event of a new session.
@@ -112,19 +146,27 @@ impl Session {
             .with_now(now_ms());
         let from = self.agent.dialect.parse().map_err(failed)?;
         let to = "universal".parse().map_err(failed)?;
-        AgentStream::new(from, (to, Role::Live), &options).map_err(failed)
+        let input = self.agent.input.parse().map_err(failed)?;
+        AgentStream::with_input(from, input, (to, Role::Live), &options).map_err(failed)
     }
 
     /// Starts the agent, if it does not run.
     fn start(self: &Arc<Self>, state: &mut SessionState) -> Result<(), ApiProblem> {
+        if std::mem::take(&mut state.is_outdated) {
+            state.running = None;
+        }
         if state.running.is_some() {
             return Ok(());
         }
+        let mut settings = self.settings.clone();
+        settings.permission_mode = state.permission_mode.clone().or(settings.permission_mode);
         let native_id = state.row.native_id.clone().or_else(|| self.settings.native_session_id.clone());
         let native_id = native_id.filter(|_| self.agent.resumes);
-        let (agent, mut output) = RunningAgent::start(self.agent, &self.settings, native_id.as_deref())?;
+        let settings = settings.pointed(self.agent)?;
+        let (agent, mut output) =
+            RunningAgent::start(self.agent, &settings, native_id.as_deref(), &self.drivers)?;
         let mut stream = self.stream(&state.row, state.row.native_id.as_deref())?;
-        let facts = self.settings.facts(self.agent.id, native_id.as_deref());
+        let facts = self.agent.facts(&settings, native_id.as_deref());
         // The first event of the session holds the settings already.
         let bytes = stream.send_only(&Event::SessionStarted(facts));
         send(&agent, bytes);
@@ -132,9 +174,15 @@ impl Session {
         state.running = Some((stream, agent));
         let (session, start) = (Arc::downgrade(self), state.starts);
         tokio::spawn(async move {
-            while let Some(output) = output.recv().await {
+            while let Some(first) = output.recv().await {
                 let Some(session) = session.upgrade() else { return };
-                session.received(start, output).await;
+                let (bytes, end) = process::gathered(first, &mut output);
+                if !bytes.is_empty() {
+                    session.received(start, AgentOutput::Bytes(bytes)).await;
+                }
+                if let Some(end) = end {
+                    session.received(start, AgentOutput::Ended(end)).await;
+                }
             }
         });
         Ok(())
@@ -152,15 +200,32 @@ impl Session {
                 let mut out = Vec::new();
                 tick(stream, &mut out);
                 let reply = stream.receive(&bytes, &mut out);
-                send(agent, reply);
+                send(agent, self.agent.with_servers(&self.settings, reply));
                 // Events that are not stored are never sent, so the agent is stopped, and the next message gets the reason.
-                if let Err(problem) = self.store(&mut state, &out).await {
-                    state.running = None;
-                    state.failure = Some(problem);
+                match self.store(&mut state, &out).await {
+                    Ok(()) if state.in_turn && refuses_to_begin(&out) => self.give_up(&mut state).await,
+                    Ok(()) => {}
+                    Err(problem) => {
+                        state.running = None;
+                        state.failure = Some(problem);
+                    }
                 }
             }
             AgentOutput::Ended(end) => self.ended(&mut state, &end).await,
         }
+    }
+
+    /// Ends a turn that the agent refused to begin. The next message starts the agent again.
+    async fn give_up(&self, state: &mut SessionState) {
+        let Some((mut stream, _agent)) = state.running.take() else { return };
+        let mut out = Vec::new();
+        tick(&mut stream, &mut out);
+        let message = format!("{} did not begin the turn", self.agent.name);
+        // The end of the stream completes the open items and ends the turn.
+        stream.note(&Event::Error(failure("turn_refused", &message)), &mut out);
+        out.extend(close(stream));
+        // Events that the store refuses reach no reader.
+        let _ = self.store(state, &out).await;
     }
 
     /// Closes the turn and perhaps the session after the agent has ended.
@@ -202,6 +267,7 @@ impl Session {
         }
         for event in &events {
             state.row.sequence = event.row.sequence;
+            state.row.bytes += event.row.size();
             if let Some(id) = &event.native_session_id {
                 state.row.native_id = Some(id.clone());
             }
@@ -253,8 +319,8 @@ impl Session {
         let in_memory = {
             let recent = self.recent();
             let first = recent.rows.front().map_or(u64::MAX, |row| row.sequence);
-            (first <= after + 1).then(|| {
-                let skipped = (after + 1 - first) as usize;
+            (first <= after.saturating_add(1)).then(|| {
+                let skipped = usize::try_from(after.saturating_add(1) - first).unwrap_or(usize::MAX);
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
                 recent.rows.iter().skip(skipped).take(most).cloned().collect::<Vec<_>>()
             })
@@ -272,6 +338,13 @@ impl Session {
             return Err(ApiProblem::invalid_request("the message is empty"));
         }
         let media = self.media(body).await?;
+        let text = Some(&body.message).filter(|text| !text.is_empty());
+        let text = text.map(|text| Part::Text(Str::from_plain(text).into_owned()));
+        self.prompt_parts(text.into_iter().chain(media).collect()).await
+    }
+
+    /// Sends a prompt of these parts. Returns the number of the event before the turn.
+    pub(crate) async fn prompt_parts(self: &Arc<Self>, parts: Vec<Part<'static>>) -> Result<u64, ApiProblem> {
         let mut state = self.state.lock().await;
         if state.row.ended {
             return Err(ApiProblem::session_ended("the session has ended"));
@@ -292,10 +365,7 @@ impl Session {
         let mut out = Vec::new();
         tick(stream, &mut out);
         stream.note(&Event::TurnStarted(Turn::default()), &mut out);
-        let text = Some(&body.message).filter(|text| !text.is_empty());
-        let text = text.map(|text| Part::Text(Str::from_plain(text).into_owned()));
-        let parts = text.into_iter().chain(media);
-        let deltas = parts.enumerate().map(|(number, value)| {
+        let deltas = parts.into_iter().enumerate().map(|(number, value)| {
             Event::ItemDelta(Delta { item, part: number as u32, value, arrival: Arrival::Whole })
         });
         let head = Event::ItemStarted(ItemHead::new(item, ItemKind::Message, Author::User));
@@ -368,12 +438,38 @@ impl Session {
         Ok(())
     }
 
+    /// Sets the permission mode for the prompts from now on. A running agent is started again with the next prompt, and
+    /// goes on with its own session.
+    pub(crate) async fn set_permission_mode(&self, mode: &str) -> Result<(), ApiProblem> {
+        let mut settings = self.settings.clone();
+        settings.permission_mode = Some(mode.to_owned());
+        self.agent.check(&settings)?;
+        let mut state = self.state.lock().await;
+        let known = state.permission_mode.as_deref().unwrap_or(self.settings.permission());
+        if known == mode {
+            return Ok(());
+        }
+        if state.row.turns > 0 && !self.agent.resumes {
+            let detail = format!("{} cannot change its mode after the first prompt", self.agent.name);
+            return Err(ApiProblem::mode_not_supported(detail));
+        }
+        state.permission_mode = Some(mode.to_owned());
+        state.is_outdated = state.running.is_some();
+        Ok(())
+    }
+
     /// Ends a turn that the agent does not end: the agent is stopped, and the next message starts it again.
     async fn end_turn(&self, state: &mut SessionState, class: StopClass) {
         let Some((mut stream, _agent)) = state.running.take() else { return };
         let mut out = Vec::new();
         tick(&mut stream, &mut out);
-        stream.note(&turn_ended(class), &mut out);
+        if class == StopClass::Error {
+            let stopped = failure("daemon_stop", "the daemon was stopped during the turn");
+            // The end of the stream completes the open items and ends the turn.
+            stream.note(&Event::Error(stopped), &mut out);
+        } else {
+            stream.note(&turn_ended(class), &mut out);
+        }
         out.extend(close(stream));
         let _ = self.store(state, &out).await;
     }
@@ -460,7 +556,10 @@ impl Session {
         let mut state = self.state.lock().await;
         let requested = format!("{sort}.requested");
         let Some(line) = state.pending.get(id).filter(|line| line.kind == requested) else {
-            return Err(if state.resolved.contains(id) {
+            // Requests of an earlier daemon are in the store only.
+            let is_resolved = state.resolved.contains(id)
+                || recovery::was_resolved(&self.log, &state.row.id, &format!("{sort}.resolved"), id).await?;
+            return Err(if is_resolved {
                 ApiProblem::already_resolved(format!("the {sort} `{id}` is resolved already"))
             } else {
                 ApiProblem::not_found(format!("no {sort} has the id `{id}`"))
@@ -476,6 +575,10 @@ impl Session {
         let Some((stream, agent)) = &mut state.running else {
             return Err(ApiProblem::agent_process_exited("the agent does not run any more"));
         };
+        // The request stays pending, because its answer cannot be delivered.
+        if agent.input.is_closed() {
+            return Err(ApiProblem::agent_process_exited("the agent does not read its input any more"));
+        }
         let mut out = Vec::new();
         tick(stream, &mut out);
         let mut bytes = Vec::new();
@@ -507,6 +610,33 @@ fn send(agent: &RunningAgent, bytes: Vec<u8>) {
     if !bytes.is_empty() {
         let _ = agent.input.send(bytes);
     }
+}
+
+/// The requests without which an agent begins no turn.
+const OPENINGS: [&str; 7] = [
+    "initialize",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "thread/start",
+    "thread/resume",
+    "turn/start",
+];
+
+/// Whether the output has an error that answers a request without which the agent begins no turn. The agent reports no end
+/// of the turn then.
+fn refuses_to_begin(out: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(out);
+    let errors = text.lines().filter(|line| line.contains(r#","type":"error","data":"#));
+    errors.filter_map(|line| serde_json::from_str::<Value>(line).ok()).any(|event| {
+        let raw = &event["raw"];
+        let method = raw["id"].as_str().and_then(|id| id.split_once('#')).unwrap_or_default().0;
+        // OpenCode's responses name their requests. Answers to permissions and questions begin no turn.
+        let request = raw["request"].as_str().unwrap_or_default();
+        let is_opening = request.starts_with("POST /session") || request.starts_with("GET /session");
+        let is_refused = is_opening && raw["status"].as_u64().is_some_and(|status| status >= 400);
+        is_refused || raw["error"].is_object() && OPENINGS.contains(&method)
+    })
 }
 
 /// The events of an ended stream without the end of the session, which goes on with a new process.
@@ -541,7 +671,7 @@ fn tick(stream: &mut AgentStream, out: &mut Vec<u8>) {
     stream.note(&Event::Clock(Raw::owned(now_ms().to_string())), out);
 }
 
-fn turn_ended(class: StopClass) -> Event<'static> {
+pub(crate) fn turn_ended(class: StopClass) -> Event<'static> {
     let stop = Stop { class, raw: None, sequence: None, detail: None };
     Event::TurnEnded(Turn { stop: Some(stop), ..Turn::default() })
 }

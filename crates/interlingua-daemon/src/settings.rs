@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use interlingua::json::Str;
 use interlingua::model::Session;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::routing::GatewayLink;
+
 /// The body of the request that creates a session.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SessionSettings {
     pub(crate) agent: String,
@@ -36,6 +39,15 @@ pub(crate) struct SessionSettings {
     /// The pause of the mock agent between two lines, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mock_pace_ms: Option<u64>,
+    /// A model of the gateway on the same server. The agent uses the gateway instead of its vendor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) route: Option<String>,
+    /// The way to the gateway of the route.
+    #[serde(skip)]
+    pub(crate) gateway: GatewayLink,
+    /// Arguments of the agent's process before all others.
+    #[serde(skip)]
+    pub(crate) leading_arguments: Vec<String>,
 }
 
 impl SessionSettings {
@@ -61,7 +73,7 @@ impl SessionSettings {
 }
 
 /// The body of the request that sends a message.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct MessageBody {
     pub(crate) message: String,
@@ -70,7 +82,7 @@ pub(crate) struct MessageBody {
 }
 
 /// A file of the user's.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Attachment {
     pub(crate) path: String,
@@ -81,7 +93,7 @@ pub(crate) struct Attachment {
 }
 
 /// The body of a reply to a permission request.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PermissionReply {
     pub(crate) reply: Reply,
@@ -89,7 +101,8 @@ pub(crate) struct PermissionReply {
     pub(crate) message: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+/// The reply to a permission request.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
     Once,
@@ -98,8 +111,19 @@ pub(crate) enum Reply {
 }
 
 /// The body of a reply to a question: the chosen labels of each prompt.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionReply {
     pub(crate) answers: Vec<Vec<String>>,
+}
+
+/// The body of the request that moves a file or folder.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct MoveBody {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// Whether a file at the new path is replaced.
+    #[serde(default)]
+    pub(crate) overwrite: bool,
 }

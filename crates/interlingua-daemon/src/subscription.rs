@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::lines;
 use crate::session::Session;
 
-/// The silence after which a reader gets a comment.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// The silence after which a reader gets a comment. Readers may rely on one comment in 15 seconds.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How many events are read at once.
 const AT_ONCE: u64 = 512;
 /// How many pieces wait for a reader. The session never waits for a reader.
@@ -37,17 +37,29 @@ pub(crate) enum Until {
     TurnEnd,
 }
 
-/// Starts a stream of server-sent events.
-pub(crate) fn start(session: Arc<Session>, subscription: Subscription) -> mpsc::Receiver<Bytes> {
+/// Starts a stream of server-sent events. The stream ends when the daemon stops, which sets `closing`.
+pub(crate) fn start(
+    session: Arc<Session>,
+    subscription: Subscription,
+    closing: watch::Receiver<bool>,
+) -> mpsc::Receiver<Bytes> {
     let (sender, receiver) = mpsc::channel(WAITING);
-    tokio::spawn(send_events(session, subscription, sender));
+    tokio::spawn(send_events(session, subscription, closing, sender));
     receiver
 }
 
-async fn send_events(session: Arc<Session>, mut subscription: Subscription, sender: mpsc::Sender<Bytes>) {
+async fn send_events(
+    session: Arc<Session>,
+    mut subscription: Subscription,
+    mut closing: watch::Receiver<bool>,
+    sender: mpsc::Sender<Bytes>,
+) {
     let mut stored = session.stored.subscribe();
     loop {
         stored.borrow_and_update();
+        // An end that is known before the events are read is among the events, or the reader has it already.
+        let is_closing = *closing.borrow_and_update();
+        let is_over = is_closing || subscription.until != Until::Never && session.row().await.ended;
         loop {
             // A store that fails ends the stream; the reader comes back with the number of its last event.
             let Ok(rows) = session.events(subscription.after, AT_ONCE).await else { return };
@@ -73,12 +85,17 @@ async fn send_events(session: Arc<Session>, mut subscription: Subscription, send
                 return;
             }
         }
+        if is_over {
+            return;
+        }
         tokio::select! {
             changed = stored.changed() => {
                 if changed.is_err() {
                     return;
                 }
             }
+            // A daemon that is gone stops as well.
+            _ = closing.changed() => {}
             () = tokio::time::sleep(HEARTBEAT) => {
                 if sender.send(Bytes::from_static(b": keep-alive\n\n")).await.is_err() {
                     return;
