@@ -81,7 +81,8 @@ def install_python(package, folder):
 class Run:
     """One converted session in one program: an empty home, the project folder, and the model."""
 
-    def __init__(self, program, tools, home, cwd, model):
+    def __init__(self, program, tools, home, cwd, model, carry=None):
+        self.carry = carry
         self.home, self.cwd, self.model, self.files = home, cwd, model, {}
         self.port = model.port
         folder = folder_of(program, tools)
@@ -89,6 +90,14 @@ class Run:
         self.programs = folder / ("venv/bin" if self.is_python else "node_modules/.bin")
         command = self.programs / program.command
         self.command = command if self.is_python else command.resolve()
+
+    def place(self, path, text, session):
+        """Puts the session at its path; the id of the session. `interlingua continue` finds a path and an id of its own."""
+        if self.carry is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return session, path
+        return self.carry(self.home, self.cwd)
 
     def start(self, arguments, answers=True, cwd=None, **more):
         """Runs the program with those arguments; ends it, and all it started, in time."""
@@ -123,12 +132,13 @@ class Run:
                 if PROMPT in json.dumps(body) and (body.get("tools") or "input" in body)]
 
 
-def resume(program, text, cwd, tools):
-    """The requests that a program sends for the question, after it was given the converted session `text`."""
+def resume(program, text, cwd, tools, carry=None):
+    """The requests that a program sends for the question, after it was given the converted session `text`, or the session that
+    `carry` puts into the home."""
     with tempfile.TemporaryDirectory(prefix="resume-") as folder, Model() as model:
         home = pathlib.Path(folder).resolve() / "home"
         home.mkdir()
-        run = Run(program, tools, home, cwd, model)
+        run = Run(program, tools, home, cwd, model, carry)
         program.resume(run, text)
         asked = run.asked()
         if not 1 <= len(asked) <= 3:
@@ -152,9 +162,7 @@ def first_value(text, *path):
 
 def resume_claude(run, text):
     session = first_value(text, "sessionId") or SOME_SESSION
-    project = run.home / ".claude/projects" / slug(run.cwd)
-    project.mkdir(parents=True)
-    (project / f"{session}.jsonl").write_text(text, encoding="utf-8")
+    session, _ = run.place(run.home / ".claude/projects" / slug(run.cwd) / f"{session}.jsonl", text, session)
     run.start(
         ["--resume", session, "-p", PROMPT, "--output-format", "stream-json", "--verbose"],
         ANTHROPIC_BASE_URL=f"http://127.0.0.1:{run.port}", ANTHROPIC_API_KEY="none", IS_SANDBOX="1",
@@ -176,14 +184,14 @@ enabled = false
 
 
 def resume_codex(run, text):
-    day = run.home / ".codex/sessions/2026/11/01"
-    day.mkdir(parents=True)
+    (run.home / ".codex").mkdir(parents=True)
     # Codex resumes a session of its own only with the provider that it was held with.
     provider = first_value(text, "payload", "model_provider") or "scripted"
     custom = "scripted" if provider == "openai" else provider
     (run.home / ".codex/config.toml").write_text(CODEX_CONFIG.format(port=run.port, provider=provider, custom=custom))
     session = first_value(text, "payload", "id") or SOME_SESSION
-    (day / f"rollout-2026-11-01T00-00-00-{session}.jsonl").write_text(text, encoding="utf-8")
+    day = run.home / ".codex/sessions/2026/11/01"
+    session, _ = run.place(day / f"rollout-2026-11-01T00-00-00-{session}.jsonl", text, session)
     run.start(
         ["exec", "resume", session, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
          "-c", "model_context_window=2000000", "--disable", "plugins", PROMPT], SCRIPTED_KEY="none", CODEX_API_KEY="none")
@@ -194,8 +202,7 @@ def resume_gemini(run, text):
                 "general": {"sessionRetention": {"enabled": False}, "enableAutoUpdate": False}}
     (run.home / ".gemini").mkdir()
     (run.home / ".gemini/settings.json").write_text(json.dumps(settings))
-    session = run.home / "session.jsonl"
-    session.write_text(text, encoding="utf-8")
+    _, session = run.place(run.home / "session.jsonl", text, None)
     run.start(
         ["-o", "stream-json", "--yolo", "--skip-trust", "--session-file", str(session), "-p", PROMPT],
         GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=f"http://127.0.0.1:{run.port}")
@@ -206,11 +213,11 @@ def resume_qwen(run, text):
     # Qwen Code takes a session only in the folder that its lines name. Where the source named none, that is `/`.
     cwd = pathlib.Path(first_value(text, "cwd") or "/")
     session = first_value(text, "sessionId") or SOME_SESSION
-    chats = run.home / ".qwen/projects" / slug(cwd) / "chats"
-    chats.mkdir(parents=True)
+    cwd = cwd if run.carry is None else run.cwd
+    (run.home / ".qwen").mkdir(parents=True)
     # A long history would be compressed first.
     (run.home / ".qwen/settings.json").write_text(json.dumps({"model": {"generationConfig": {"contextWindowSize": 2000000}}}))
-    (chats / f"{session}.jsonl").write_text(text, encoding="utf-8")
+    session, _ = run.place(run.home / ".qwen/projects" / slug(cwd) / "chats" / f"{session}.jsonl", text, session)
     run.start(
         ["--auth-type", "openai", "--yolo", "--output-format", "stream-json", "--resume", session, PROMPT], cwd=cwd,
         OPENAI_API_KEY="none", OPENAI_BASE_URL=f"http://127.0.0.1:{run.port}/v1", OPENAI_MODEL="scripted")
@@ -225,11 +232,10 @@ def resume_opencode(run, text):
     (run.cwd / "opencode.json").write_text(json.dumps({
         "model": "scripted/scripted", "small_model": "scripted/scripted", "share": "disabled", "autoupdate": False,
         "provider": {"scripted": provider}}))
-    session = run.home / "session.json"
-    session.write_text(text, encoding="utf-8")
-    run.start(["import", str(session)], answers=False)
+    session, file = run.place(run.home / "session.json", text, text and json.loads(text)["info"]["id"])
+    run.start(["import", str(file)], answers=False)
     # Without a model it goes on with that of the history, whose provider is not here.
-    run.start(["run", "-s", json.loads(text)["info"]["id"], "-m", "scripted/scripted", "--format", "json", PROMPT])
+    run.start(["run", "-s", session, "-m", "scripted/scripted", "--format", "json", PROMPT])
 
 
 KIMI_CONFIG = """\
@@ -249,11 +255,11 @@ def resume_kimi_cli(run, text, name="context.jsonl"):
     config = run.home / "config.toml"
     config.write_text(KIMI_CONFIG.format(port=run.port))
     folder = run.home / ".kimi/sessions" / hashlib.md5(str(run.cwd).encode()).hexdigest() / SOME_SESSION
-    folder.mkdir(parents=True)
-    (folder / name).write_text(text, encoding="utf-8")
-    entry = {"path": str(run.cwd), "kaos": "local", "last_session_id": SOME_SESSION}
-    (run.home / ".kimi/kimi.json").write_text(json.dumps({"work_dirs": [entry]}))
-    run.start(["--config-file", str(config), "--print", "--output-format", "stream-json", "-S", SOME_SESSION, "-p", PROMPT])
+    session, _ = run.place(folder / name, text, SOME_SESSION)
+    if run.carry is None:
+        entry = {"path": str(run.cwd), "kaos": "local", "last_session_id": session}
+        (run.home / ".kimi/kimi.json").write_text(json.dumps({"work_dirs": [entry]}))
+    run.start(["--config-file", str(config), "--print", "--output-format", "stream-json", "-S", session, "-p", PROMPT])
 
 
 def resume_kimi_wire(run, text):
@@ -267,11 +273,11 @@ def resume_kimi_code(run, text):
     session, digest = f"session_{SOME_SESSION}", hashlib.sha256(str(run.cwd).encode()).hexdigest()[:12]
     folder = run.home / ".kimi-code/sessions" / f"wd_{run.cwd.name}_{digest}" / session
     agent = folder / "agents/main"
-    agent.mkdir(parents=True)
-    (agent / "wire.jsonl").write_text(text, encoding="utf-8")
-    (folder / "state.json").write_text(json.dumps({
-        "id": session, "version": 2, "cwd": str(run.cwd), "archived": False, "custom": {}, "isCustomTitle": False,
-        "agents": {"main": {"homedir": str(agent), "type": "main"}}, "createdAt": 1790000000000, "updatedAt": 1790000000000}))
+    session, _ = run.place(agent / "wire.jsonl", text, session)
+    if run.carry is None:
+        (folder / "state.json").write_text(json.dumps({
+            "id": session, "version": 2, "cwd": str(run.cwd), "archived": False, "custom": {}, "isCustomTitle": False,
+            "agents": {"main": {"homedir": str(agent), "type": "main"}}, "createdAt": 1790000000000, "updatedAt": 1790000000000}))
     run.start(["-S", session, "-m", "__kimi_env_model__", "-p", PROMPT, "--output-format", "stream-json"], **env)
 
 
@@ -281,16 +287,13 @@ def resume_pi(run, text):
                 "maxTokens": 8192, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
     provider = {"baseUrl": f"http://127.0.0.1:{run.port}", "api": "anthropic-messages", "apiKey": "none", "models": [scripted]}
     (run.home / ".pi/agent/models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
-    session = run.home / "session.jsonl"
-    session.write_text(text, encoding="utf-8")
+    _, session = run.place(run.home / "session.jsonl", text, None)
     run.start(["--offline", "--model", "scripted/scripted", "--mode", "json", "--session", str(session), "-p", PROMPT])
 
 
 def resume_copilot(run, text):
     session = first_value(text, "data", "sessionId") or SOME_SESSION
-    folder = run.home / ".copilot/session-state" / session
-    folder.mkdir(parents=True)
-    (folder / "events.jsonl").write_text(text, encoding="utf-8")
+    session, _ = run.place(run.home / ".copilot/session-state" / session / "events.jsonl", text, session)
     run.start(
         [f"--resume={session}", "-p", PROMPT, "--allow-all", "--output-format", "json"],
         COPILOT_PROVIDER_BASE_URL=f"http://127.0.0.1:{run.port}/v1", COPILOT_PROVIDER_API_KEY="none", COPILOT_MODEL="scripted",

@@ -7,6 +7,7 @@ be in that request: in order, once, from the same side. What a program itself le
 
     python3 tests/agents/resume.py --corpus FOLDER            # three sessions of every source (ours, odd, a user's), in every program
     python3 tests/agents/resume.py --only kimi-cli:opencode   # SOURCE:TARGET, either may be empty
+    python3 tests/agents/resume.py --carry                    # `interlingua continue` puts the sessions into their places
     python3 tests/agents/resume.py --self-check               # requests broken on purpose: each break must be seen
 
 The programs (3 GB) come from npm and PyPI into `--tools` and stay there.
@@ -62,11 +63,13 @@ def main():
     parser.add_argument("--session", choices=("generated", "odd", "real"), help="only this session of each source")
     parser.add_argument("--log", action="append", default=[], help="SOURCE=FILE: this session instead of the table's; may be given again")
     parser.add_argument("--keep", type=pathlib.Path, help="leave sources, converted sessions and requests in this folder")
+    parser.add_argument("--carry", action="store_true", help="sessions are put into their places by `interlingua continue`")
     parser.add_argument("--self-check", action="store_true", help="also break each request on purpose; every break must be seen")
     options = parser.parse_args()
     if not options.bin.is_file():
         sys.exit(f"{options.bin}: not found; `cargo build --release --package interlingua-cli` makes it")
-    cells = [(*session, program) for session in sessions(options) for program in PROGRAMS if wanted(session, program.dialect, options.only)]
+    cells = [(*session, program) for session in sessions(options) for program in PROGRAMS if wanted(session, program.dialect, options.only)
+             and not (options.carry and session[0] == program.dialect)]
     for program in dict.fromkeys(program for *_, program in cells):
         install(program, options.tools)
     matrix, end, acts = {}, time.monotonic() + LONGEST, collections.Counter()
@@ -140,7 +143,7 @@ def resumed(path, data, source, program, cwd, options):
     for what, kept in (("log", data.decode(errors="replace")), ("converted", text)):
         keep(options, path, source, program, what, kept)
     try:
-        run = resume(program, text, cwd, options.tools)
+        run = resume(program, text, cwd, options.tools, carry(options.bin, log, source, program.dialect) if options.carry else None)
     except Failed as failure:
         if source == program.dialect == "opencode" and "Expected Part" in str(failure):
             verdict = resumed(path, without_unknown_parts(data), source, program, cwd, options)
@@ -201,6 +204,18 @@ def convert(binary, log, source, target):
     if done.returncode not in (0, 3):
         raise Failed(f"convert: exit code {done.returncode}: {done.stderr[-300:]}")
     return output.read_text(encoding="utf-8")
+
+
+def carry(binary, log, source, target):
+    """A function that puts the session into a home by `interlingua continue`, and returns its id and its file."""
+    def put(home, cwd):
+        command = [binary, "continue", log, "-q", "--json", "--from", source, "--in", target, "--dir", cwd]
+        done = subprocess.run(command, capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": str(home)})
+        if done.returncode != 0:
+            raise Failed(f"continue: exit code {done.returncode}: {done.stderr[-300:]}")
+        session = json.loads(done.stdout)
+        return session["id"], pathlib.Path(session["file"])
+    return put
 
 
 if __name__ == "__main__":

@@ -1,0 +1,328 @@
+//! The catalogue: a SQLite database with a row for each session that was read, so that files that did not change are not
+//! read again.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use interlingua_report::safe;
+use interlingua_view::stats::SessionOverview;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::library::ListedSession;
+
+/// The version of the tables. Another version means that the catalogue is built anew.
+const VERSION: i64 = 2;
+/// The time that a second command waits for the first one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+    CREATE TABLE file (
+        path TEXT PRIMARY KEY,
+        agent TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        failure TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE session (
+        path TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        stored INTEGER NOT NULL,
+        id TEXT, cwd TEXT, title TEXT, first_words TEXT NOT NULL, model TEXT,
+        of_subagent INTEGER NOT NULL,
+        turns INTEGER NOT NULL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL,
+        cost INTEGER NOT NULL, shown_cost TEXT NOT NULL,
+        first INTEGER, last INTEGER, bytes INTEGER NOT NULL,
+        PRIMARY KEY (path, part)
+    ) WITHOUT ROWID;
+    CREATE TABLE words (
+        path TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        stamp TEXT NOT NULL,
+        hashes BLOB NOT NULL,
+        PRIMARY KEY (path, part)
+    );";
+
+/// The catalogue.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    connection: Connection,
+}
+
+/// A catalogue that cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// Its folder cannot be made.
+    Folder(PathBuf, io::Error),
+    /// The database failed.
+    Database(PathBuf, rusqlite::Error),
+}
+
+impl fmt::Display for CatalogueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CatalogueError::Folder(path, error) => {
+                write!(f, "the folder {} cannot be made: {error}", safe::path_name(path))
+            }
+            CatalogueError::Database(path, error) => {
+                write!(f, "the catalogue {} cannot be used: {error}", safe::path_name(path))
+            }
+        }
+    }
+}
+
+impl std::error::Error for CatalogueError {}
+
+impl Catalogue {
+    /// Opens the catalogue at a path, or makes it. A damaged or older one is replaced.
+    pub(crate) fn open(path: &Path) -> Result<Self, CatalogueError> {
+        if let Some(folder) = path.parent() {
+            make_private(folder).map_err(|error| CatalogueError::Folder(folder.to_owned(), error))?;
+        }
+        match Self::open_sound(path) {
+            Ok(Some(catalogue)) => return Ok(catalogue),
+            Ok(None) => {}
+            Err(error) if is_damage(&error) => {}
+            Err(error) => return Err(CatalogueError::Database(path.to_owned(), error)),
+        }
+        for end in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            // A file that is not there need not be removed; one that stays shows in the next attempt.
+            let _ = fs::remove_file(name);
+        }
+        let failed = |error| CatalogueError::Database(path.to_owned(), error);
+        let fresh = Self::open_sound(path).map_err(failed)?;
+        fresh.ok_or_else(|| failed(rusqlite::Error::InvalidQuery))
+    }
+
+    /// `None` for a catalogue of another version.
+    fn open_sound(path: &Path) -> rusqlite::Result<Option<Self>> {
+        let mut connection = Connection::open(path)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        let made = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let version: i64 = made.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let tables: i64 = made.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if tables == 0 {
+            made.execute_batch(TABLES)?;
+            made.pragma_update(None, "user_version", VERSION)?;
+        } else if version != VERSION {
+            return Ok(None);
+        }
+        made.commit()?;
+        Ok(Some(Self { connection }))
+    }
+
+    /// The state that a file had when it was read.
+    pub(crate) fn stamp(&self, path: &str) -> rusqlite::Result<Option<String>> {
+        let mut asked = self.connection.prepare_cached("SELECT stamp FROM file WHERE path = ?1")?;
+        asked.query_row([path], |row| row.get(0)).optional()
+    }
+
+    /// Replaces the sessions of a file.
+    pub(crate) fn replace(&mut self, file: &ReadFile) -> rusqlite::Result<()> {
+        let changes = self.connection.transaction()?;
+        changes.execute("DELETE FROM session WHERE path = ?1", [&file.path])?;
+        changes.execute(
+            "INSERT OR REPLACE INTO file (path, agent, stamp, failure) VALUES (?1, ?2, ?3, ?4)",
+            params![file.path, file.agent, file.stamp, file.failure],
+        )?;
+        for session in &file.sessions {
+            let SessionOverview {
+                id,
+                cwd,
+                title,
+                first_words,
+                model,
+                is_of_subagent,
+                turns,
+                calls,
+                tokens,
+                cost,
+                shown_cost,
+                span,
+                ..
+            } = &session.overview;
+            changes.execute(
+                "INSERT INTO session VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
+                params![
+                    file.path,
+                    bounded(session.part),
+                    session.is_stored,
+                    id,
+                    cwd,
+                    title,
+                    first_words,
+                    model,
+                    is_of_subagent,
+                    bounded(*turns),
+                    bounded(*calls),
+                    bounded(*tokens),
+                    i64::try_from(*cost).unwrap_or(i64::MAX),
+                    shown_cost,
+                    span.map(|(first, _)| bounded(first)),
+                    span.map(|(_, last)| bounded(last)),
+                    bounded(session.bytes),
+                ],
+            )?;
+        }
+        changes.commit()
+    }
+
+    /// Removes the files that `is_there` denies.
+    pub(crate) fn keep(&mut self, is_there: impl Fn(&str) -> bool) -> rusqlite::Result<()> {
+        let paths: Vec<String> = {
+            let mut asked = self.connection.prepare("SELECT path FROM file")?;
+            asked.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+        };
+        let changes = self.connection.transaction()?;
+        for path in paths.iter().filter(|path| !is_there(path)) {
+            changes.execute("DELETE FROM session WHERE path = ?1", [path])?;
+            changes.execute("DELETE FROM file WHERE path = ?1", [path])?;
+            changes.execute("DELETE FROM words WHERE path = ?1", [path])?;
+        }
+        changes.commit()
+    }
+
+    /// Every session, the newest first.
+    pub(crate) fn sessions(&self) -> rusqlite::Result<Vec<ListedSession>> {
+        let mut asked = self.connection.prepare(
+            "SELECT agent, session.path, stored, id, cwd, title, first_words, model, of_subagent, turns, calls, tokens,
+                cost, shown_cost, first, last, bytes, part
+             FROM session JOIN file ON file.path = session.path
+             ORDER BY coalesce(last, 0) DESC, session.path, part",
+        )?;
+        let sessions = asked.query_map([], |row| {
+            let count = |at| Ok::<u64, rusqlite::Error>(u64::try_from(row.get::<_, i64>(at)?).unwrap_or(0));
+            let time = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(i64::unsigned_abs));
+            let mut overview = SessionOverview::default();
+            overview.id = row.get(3)?;
+            overview.cwd = row.get(4)?;
+            overview.title = row.get(5)?;
+            overview.first_words = row.get(6)?;
+            overview.model = row.get(7)?;
+            overview.is_of_subagent = row.get(8)?;
+            overview.turns = count(9)?;
+            overview.calls = count(10)?;
+            overview.tokens = count(11)?;
+            overview.cost = u128::from(count(12)?);
+            overview.shown_cost = row.get(13)?;
+            overview.span = time(14)?.zip(time(15)?);
+            Ok(ListedSession {
+                agent: row.get(0)?,
+                path: PathBuf::from(row.get::<_, String>(1)?),
+                is_stored: row.get(2)?,
+                overview,
+                bytes: count(16)?,
+                part: count(17)?,
+            })
+        })?;
+        sessions.collect()
+    }
+
+    /// The files with sessions whose words are not in the index, or have changed since.
+    pub(crate) fn without_words(&self) -> rusqlite::Result<Vec<(PathBuf, String)>> {
+        let mut asked = self.connection.prepare(
+            "SELECT path, stamp FROM file WHERE EXISTS (SELECT 1 FROM session WHERE session.path = file.path)
+             AND NOT EXISTS (SELECT 1 FROM words WHERE words.path = file.path AND words.stamp = file.stamp)",
+        )?;
+        asked.query_map([], |row| Ok((PathBuf::from(row.get::<_, String>(0)?), row.get(1)?)))?.collect()
+    }
+
+    /// Replaces the words of the sessions of a file.
+    pub(crate) fn replace_words(
+        &mut self,
+        path: &Path,
+        stamp: &str,
+        parts: &[Vec<u8>],
+    ) -> rusqlite::Result<()> {
+        let path = path.to_string_lossy();
+        let changes = self.connection.transaction()?;
+        changes.execute("DELETE FROM words WHERE path = ?1", [&path])?;
+        for (part, hashes) in parts.iter().enumerate() {
+            changes.execute(
+                "INSERT INTO words (path, part, stamp, hashes) VALUES (?1, ?2, ?3, ?4)",
+                params![path, part, stamp, hashes],
+            )?;
+        }
+        changes.commit()
+    }
+
+    /// The sessions whose words `fits` accepts: the path of the file and the number in it.
+    pub(crate) fn with_words(
+        &self,
+        fits: impl Fn(&[u8]) -> bool,
+    ) -> rusqlite::Result<HashSet<(PathBuf, u64)>> {
+        let mut asked = self.connection.prepare("SELECT path, part, hashes FROM words")?;
+        let mut rows = asked.query([])?;
+        let mut found = HashSet::new();
+        while let Some(row) = rows.next()? {
+            if row.get_ref(2)?.as_blob().is_ok_and(&fits) {
+                let part = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+                found.insert((PathBuf::from(row.get::<_, String>(0)?), part));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The files that could not be read, and the reasons.
+    pub(crate) fn failures(&self) -> rusqlite::Result<Vec<(String, String)>> {
+        let mut asked = self
+            .connection
+            .prepare("SELECT path, failure FROM file WHERE failure IS NOT NULL ORDER BY path")?;
+        asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    }
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    pub(crate) path: String,
+    pub(crate) agent: &'static str,
+    pub(crate) stamp: String,
+    pub(crate) sessions: Vec<ListedSession>,
+    /// The reason why a part of the file could not be read.
+    pub(crate) failure: Option<String>,
+}
+
+/// The state of a file: its size, its time and its number on the device, also those of the journal of a database. `None`
+/// for a file that is gone.
+pub(crate) fn stamp(path: &Path) -> Option<String> {
+    let of = |path: &Path| {
+        let meta = fs::metadata(path).ok()?;
+        let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&meta);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some(format!("{}:{changed}:{number}", meta.len()))
+    };
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let journal = of(Path::new(&journal)).unwrap_or_default();
+    Some(format!("{} {journal}", of(path)?))
+}
+
+fn bounded(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Makes a folder that only the user can open, unless it is there already.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Whether an error means that the file is no sound database.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt))
+}

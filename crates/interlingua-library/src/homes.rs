@@ -1,0 +1,241 @@
+//! The places where agents keep their sessions.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The variables of the environment that the places of sessions depend on.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    /// The environment of this process.
+    pub fn of_process() -> Self {
+        Self { variables: std::env::vars_os().collect() }
+    }
+
+    /// An environment with these variables.
+    pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self { variables: variables.into_iter().collect() }
+    }
+
+    /// A variable that is set and not empty, as a path.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| PathBuf::from(value)).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// The home folder of the user.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.path("HOME").or_else(|| self.path("USERPROFILE"))
+    }
+}
+
+/// The folder of an agent, and the patterns of its session files.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AgentHome {
+    /// The dialect of the log.
+    pub dialect: &'static str,
+    /// The folder, unless a variable names another one.
+    folder: Folder,
+    /// The session files below the folder, as patterns.
+    patterns: &'static [&'static str],
+    /// Set if several files of one folder hold the same session: the first pattern that matches wins.
+    is_one_for_each_folder: bool,
+}
+
+/// The folder of an agent.
+#[derive(Debug)]
+enum Folder {
+    /// A variable names the folder itself; without the variable it is below the home folder.
+    Own { variable: Option<&'static str>, default: &'static str },
+    /// A variable names the home folder that the agent uses.
+    OtherHome { variable: &'static str, folder: &'static str },
+    /// Below the folder for data of the user.
+    Data(&'static str),
+}
+
+/// The homes of all agents whose sessions can be read.
+pub static HOMES: &[AgentHome] = &[
+    AgentHome {
+        dialect: "claude-code",
+        folder: Folder::Own { variable: Some("CLAUDE_CONFIG_DIR"), default: ".claude" },
+        patterns: &["projects/*/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "codex",
+        folder: Folder::Own { variable: Some("CODEX_HOME"), default: ".codex" },
+        patterns: &["sessions/**/rollout-*", "archived_sessions/**/rollout-*"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "gemini-cli",
+        folder: Folder::OtherHome { variable: "GEMINI_CLI_HOME", folder: ".gemini" },
+        patterns: &["tmp/*/chats/session-*.json*"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "qwen-code",
+        folder: Folder::Own { variable: None, default: ".qwen" },
+        patterns: &["projects/*/chats/*.jsonl", "tmp/*/chats/*.json*"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "opencode",
+        folder: Folder::Data("opencode"),
+        patterns: &["opencode*.db", "storage"],
+        is_one_for_each_folder: true,
+    },
+    AgentHome {
+        dialect: "amp",
+        folder: Folder::Data("amp"),
+        patterns: &["threads/*.json"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "copilot-cli",
+        folder: Folder::Own { variable: Some("COPILOT_HOME"), default: ".copilot" },
+        patterns: &["session-state/*/events.jsonl", "session-state/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "kimi-cli",
+        folder: Folder::Own { variable: Some("KIMI_SHARE_DIR"), default: ".kimi" },
+        patterns: &["sessions/*/*/wire.jsonl", "sessions/*/*/context.jsonl"],
+        is_one_for_each_folder: true,
+    },
+    AgentHome {
+        dialect: "kimi-code",
+        folder: Folder::Own { variable: Some("KIMI_CODE_HOME"), default: ".kimi-code" },
+        patterns: &["sessions/*/*/agents/main/wire.jsonl"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "pi",
+        folder: Folder::Own { variable: Some("PI_CODING_AGENT_DIR"), default: ".pi/agent" },
+        patterns: &["sessions/*/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
+    AgentHome {
+        dialect: "cursor",
+        folder: Folder::Own { variable: None, default: ".cursor" },
+        patterns: &["projects/*/agent-transcripts/**/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
+];
+
+impl AgentHome {
+    /// The home of the agent with that dialect.
+    pub fn of(dialect: &str) -> Option<&'static AgentHome> {
+        HOMES.iter().find(|home| home.dialect == dialect)
+    }
+
+    /// The folder of the agent; `None` if the user has no home folder.
+    pub fn folder(&self, environment: &Environment) -> Option<PathBuf> {
+        let below_home = |folder: &str| environment.home().map(|home| home.join(folder));
+        match self.folder {
+            Folder::Own { variable, default } => {
+                variable.and_then(|name| environment.path(name)).or_else(|| below_home(default))
+            }
+            Folder::OtherHome { variable, folder } => {
+                environment.path(variable).or_else(|| environment.home()).map(|home| home.join(folder))
+            }
+            Folder::Data(folder) => {
+                let data = environment.path("XDG_DATA_HOME").or_else(|| below_home(".local/share"));
+                data.map(|data| data.join(folder))
+            }
+        }
+    }
+
+    /// The session files and the stores of the agent.
+    pub fn files(&self, environment: &Environment) -> Vec<PathBuf> {
+        let Some(folder) = self.folder(environment).filter(|folder| folder.is_dir()) else {
+            return Vec::new();
+        };
+        let mut taken: HashSet<PathBuf> = HashSet::new();
+        let mut files = Vec::new();
+        for pattern in self.patterns {
+            let paths = matching(&folder, &pattern.split('/').collect::<Vec<_>>());
+            let is_free = |path: &PathBuf| {
+                !self.is_one_for_each_folder || !path.parent().is_some_and(|parent| taken.contains(parent))
+            };
+            let paths: Vec<PathBuf> = paths.into_iter().filter(is_free).collect();
+            taken.extend(paths.iter().filter_map(|path| path.parent()).map(Path::to_owned));
+            files.extend(paths);
+        }
+        files
+    }
+}
+
+/// The paths below a folder that match a pattern, one part of the pattern for each part of the path. `**` stands for any
+/// number of folders. Folders that cannot be read hold nothing.
+fn matching(folder: &Path, pattern: &[&str]) -> Vec<PathBuf> {
+    let Some((first, rest)) = pattern.split_first() else { return vec![folder.to_owned()] };
+    if !first.contains('*') {
+        let path = folder.join(first);
+        return if path.exists() { matching(&path, rest) } else { Vec::new() };
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    if *first == "**" {
+        let mut found = matching(folder, rest);
+        for path in paths.iter().filter(|path| path.is_dir() && !path.is_symlink()) {
+            found.extend(matching(path, pattern));
+        }
+        return found;
+    }
+    let is_match = |path: &&PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| fits(name, first))
+    };
+    let mut found = Vec::new();
+    for path in paths.iter().filter(is_match) {
+        if rest.is_empty() || path.is_dir() {
+            found.extend(matching(path, rest));
+        }
+    }
+    found
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn fits(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut name) = parts.next().and_then(|begin| name.strip_prefix(begin)) else { return false };
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return name.ends_with(part);
+        }
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        assert!(fits("session-1.jsonl", "session-*.json*"));
+        assert!(fits("session-1.json", "session-*.json*"));
+        assert!(!fits("session-1.txt", "session-*.json*"));
+        assert!(fits("anything", "*"));
+        assert!(!fits("rollout", "rollout-*"));
+        assert!(fits("opencode.db", "opencode*.db"));
+        assert!(!fits("opencode.db-wal", "opencode*.db"));
+    }
+
+    #[test]
+    fn every_home_has_a_log_dialect() {
+        for home in HOMES {
+            let dialect: &interlingua::dialects::Dialect = home.dialect.parse().expect("a dialect");
+            assert!(dialect.role(interlingua::dialects::Role::Log).is_some(), "{}", home.dialect);
+        }
+    }
+}

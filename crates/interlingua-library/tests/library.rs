@@ -1,0 +1,149 @@
+//! The sessions of a home folder: found, listed, named, and read again only after a change.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use interlingua_library::{Environment, Library, ListedSession, NameError, SessionName};
+
+/// A home folder with one session of each of these agents, copied from the fixtures of the core.
+const SESSIONS: [(&str, &str); 9] = [
+    ("anthropic/claude_code/2026-11", ".claude/projects/-w/11111111-0000-4000-8000-000000000001.jsonl"),
+    ("openai/codex/2026-11", ".codex/sessions/2026/11/01/rollout-2026-11-01T00-00-00-x.jsonl"),
+    ("google/gemini_cli/2026-11", ".gemini/tmp/w/chats/session-1.jsonl"),
+    ("google/qwen_code/2026-11", ".qwen/projects/-w/chats/1.jsonl"),
+    (
+        "agents/kimi_cli/2026-11/context.jsonl",
+        ".kimi/sessions/a/22222222-0000-4000-8000-000000000001/context.jsonl",
+    ),
+    (
+        "agents/kimi_cli/2026-11/wire.jsonl",
+        ".kimi/sessions/a/22222222-0000-4000-8000-000000000002/wire.jsonl",
+    ),
+    ("agents/kimi_code/2026-11/main.jsonl", ".kimi-code/sessions/w/session_1/agents/main/wire.jsonl"),
+    ("agents/pi/2026-11/shapes.jsonl", ".pi/agent/sessions/--w--/s.jsonl"),
+    ("agents/copilot_cli/2026-11/tools.jsonl", ".copilot/session-state/1/events.jsonl"),
+];
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().expect("a folder"));
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
+        for (fixture, place) in SESSIONS {
+            home.put(&first_log(&fixtures.join(fixture)), place);
+        }
+        home
+    }
+
+    fn put(&self, log: &Path, place: &str) {
+        let place = self.0.path().join(place);
+        fs::create_dir_all(place.parent().expect("a parent")).expect("a folder");
+        fs::copy(log, place).expect("a copy");
+    }
+
+    fn library(&self) -> Library {
+        let home = ("HOME".into(), self.0.path().into());
+        Library::open(Environment::new([home])).expect("a library")
+    }
+
+    fn listed(&self) -> Vec<ListedSession> {
+        let mut library = self.library();
+        library.refresh(|_, _| ()).expect("a refresh");
+        library.sessions().expect("sessions")
+    }
+}
+
+/// The fixture itself, or the first log of a folder of fixtures.
+fn first_log(path: &Path) -> PathBuf {
+    if path.is_file() {
+        return path.to_owned();
+    }
+    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.to_string_lossy()));
+    let mut logs: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    logs.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    logs.sort();
+    logs.into_iter().next().expect("a log")
+}
+
+#[test]
+fn every_agent_is_found() {
+    let listed = Home::new().listed();
+    let mut agents: Vec<&str> = listed.iter().map(|session| session.agent.as_str()).collect();
+    agents.sort_unstable();
+    let expected = [
+        "claude-code",
+        "codex",
+        "copilot-cli",
+        "gemini-cli",
+        "kimi-cli",
+        "kimi-cli",
+        "kimi-code",
+        "pi",
+        "qwen-code",
+    ];
+    assert_eq!(agents, expected);
+    assert!(listed.iter().all(|session| session.bytes > 0 && !session.id().is_empty()));
+    assert!(listed.is_sorted_by_key(|session| std::cmp::Reverse(session.last())), "the newest is first");
+}
+
+#[test]
+fn only_changed_files_are_read_again() {
+    let home = Home::new();
+    let read = |expected: usize| {
+        let refreshed = home.library().refresh(|_, _| ()).expect("a refresh");
+        assert_eq!((refreshed.read, refreshed.failed), (expected, Vec::new()));
+    };
+    read(SESSIONS.len());
+    read(0);
+    let log = home.0.path().join(SESSIONS[7].1);
+    let mut text = fs::read(&log).expect("the log");
+    text.extend_from_slice(b"\n");
+    fs::write(&log, text).expect("a longer log");
+    read(1);
+    fs::remove_file(&log).expect("removed");
+    read(0);
+    assert!(home.listed().iter().all(|session| session.agent != "pi"), "the removed session is not listed");
+}
+
+#[test]
+fn a_damaged_catalogue_is_built_anew() {
+    let home = Home::new();
+    assert_eq!(home.listed().len(), SESSIONS.len());
+    let catalogue = home.0.path().join(".cache/interlingua/sessions.db");
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(home.0.path().join(format!(".cache/interlingua/sessions.db{end}")));
+    }
+    fs::write(&catalogue, "no database at all, but a text that is longer than the head of one")
+        .expect("written");
+    assert_eq!(home.listed().len(), SESSIONS.len());
+}
+
+#[test]
+fn files_that_cannot_be_read_are_told() {
+    let home = Home::new();
+    let broken = home.0.path().join(".pi/agent/sessions/--w--/broken.jsonl");
+    fs::write(&broken, "this is no log\n").expect("written");
+    let refreshed = home.library().refresh(|_, _| ()).expect("a refresh");
+    let [(path, _)] = &refreshed.failed[..] else { panic!("{:?}", refreshed.failed) };
+    assert_eq!(Path::new(path), broken);
+}
+
+#[test]
+fn sessions_have_names() {
+    let home = Home::new();
+    let listed = home.listed();
+    let find = |name: &str| SessionName::of(Path::new(name)).expect("a name").find(&listed);
+    assert_eq!(find("latest").expect("found").path, listed[0].path);
+    assert_eq!(find("latest:pi").expect("found").agent, "pi");
+    assert!(matches!(find("latest:nobody"), Err(NameError::Unknown(_))));
+    let [one, ..] = &listed[..] else { panic!("no sessions") };
+    assert_eq!(find(&one.id()).expect("found").path, one.path);
+    assert!(matches!(find("22222222"), Err(NameError::Several(_, found)) if found.len() == 2));
+    assert!(matches!(find("999999999"), Err(NameError::Unknown(_))));
+    for path in ["-", "logs", "a.jsonl", "./1234", "logs/*.jsonl", "1234567 8"] {
+        assert_eq!(SessionName::of(Path::new(path)), None, "{path}");
+    }
+}
