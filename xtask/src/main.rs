@@ -124,15 +124,17 @@ fn bless(_: &[String]) -> TaskResult<()> {
     docs::run(&[])
 }
 
-/// Two programs: one measures time, the other counts allocations, which would distort the time.
+/// Three programs: two measure time, the last counts allocations, which would distort the time.
 fn bench(arguments: &[String]) -> TaskResult<()> {
-    if let Some(("gateway", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return bench_gateway(rest);
+    if let Some((first @ ("gateway" | "daemon"), rest)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return bench_command(first, rest);
     }
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let target = root().join("target/bench");
     let mut tables = String::new();
-    for program in ["interlingua-bench", "allocations"] {
+    for program in ["interlingua-bench", "live", "allocations"] {
         let build = ["run", "--release", "--manifest-path", "benches/Cargo.toml", "--bin", program];
         let mut bench = command("cargo", build);
         bench.arg("--target-dir").arg(&target).arg("--").args(arguments);
@@ -149,8 +151,8 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
     docs::between(Path::new("docs/performance.md"), "bench", &tables)
 }
 
-/// Measures the gateway of a program, by default of a release build of this source, and prints a table.
-fn bench_gateway(arguments: &[String]) -> TaskResult<()> {
+/// Measures the gateway or the daemon of a program, by default of a release build of this source, and prints a table.
+fn bench_command(part: &str, arguments: &[String]) -> TaskResult<()> {
     let mut own = Vec::new();
     if !arguments.iter().any(|argument| argument == "--bin") {
         cargo(["build", "--release", "--package", "interlingua-cli"])?;
@@ -159,7 +161,8 @@ fn bench_gateway(arguments: &[String]) -> TaskResult<()> {
         let program = format!("release/interlingua{}", std::env::consts::EXE_SUFFIX);
         own.extend(["--bin".into(), target.join(program).into_os_string()]);
     }
-    let mut bench = command("cargo", ["run", "--release", "--manifest-path", "benches/gateway/Cargo.toml"]);
+    let manifest = format!("benches/{part}/Cargo.toml");
+    let mut bench = command("cargo", ["run", "--release", "--manifest-path", &manifest]);
     run(bench.arg("--target-dir").arg(root().join("target/bench")).arg("--").args(own).args(arguments))
 }
 

@@ -96,6 +96,11 @@ fn suites(traffic: &[PathBuf]) -> Vec<Suite> {
             commands: vec![command("python3", ["tests/live/run.py"])],
         },
         Suite {
+            name: "daemon",
+            about: "eight real agents behind the daemon, with crashes of agents and of the daemon",
+            commands: vec![build(), command("python3", ["tests/daemon/agents.py"])],
+        },
+        Suite {
             name: "soak",
             about: "ten minutes of load on the gateway with upstream faults and a kill",
             commands: vec![

@@ -36,6 +36,11 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
     // `-` as output means stdout, as `-` as input means stdin.
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     sessions::check_patterns(inputs)?;
+    if args.seed_schema && args.target().name != "universal" {
+        let hint = "add `--to universal`, or leave out `--seed-schema`".to_owned();
+        let error = "`--seed-schema` is the schema of universal events".to_owned();
+        return Err(CommandError::Usage(error, Some(hint)));
+    }
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
@@ -399,6 +404,7 @@ fn conversion_options(
     Ok(options(&args.source)
         .with_outline(outline((opened, input), from, to, &args.source)?)
         .with_include_raw(args.raw)
+        .with_seed_schema(args.seed_schema)
         .with_source_name(input.stem())
         .with_source_place(input.place())
         .with_backend(backends::chosen(&args.backend, to.0)?)
@@ -408,9 +414,9 @@ fn conversion_options(
 }
 
 /// Opens the file of each record after the first, if the records of an input go to separate files.
-type NextFile<'n> = Option<&'n mut dyn FnMut() -> Result<Sink, CommandError>>;
+pub(crate) type NextFile<'n> = Option<&'n mut dyn FnMut() -> Result<Sink, CommandError>>;
 
-fn convert(
+pub(crate) fn convert(
     opened: Opened,
     input: &InputPlace,
     from: Identified,
@@ -478,7 +484,7 @@ fn convert(
 
 /// Reads the source a first time to build the outline of its history, if the target is a log of another agent. An input
 /// that can be read only once has no outline.
-fn outline(
+pub(crate) fn outline(
     (opened, input): (&Opened, &InputPlace),
     from: &Identified,
     to: (&'static Dialect, Role),
@@ -504,7 +510,7 @@ fn outline(
 }
 
 /// The current time in milliseconds since 1970.
-fn now() -> Option<u64> {
+pub(crate) fn now() -> Option<u64> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
 }

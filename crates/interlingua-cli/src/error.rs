@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
+use interlingua_daemon::{AGENTS, Agent, ApiProblem};
 use interlingua_gateway::{ConfigError, FeedError, StartError};
+use interlingua_library::{BackupError, CarryError, CatalogueError, NameError};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
@@ -108,12 +110,28 @@ pub(crate) enum CommandError {
     NoSession(String, &'static Dialect, Role),
     /// An invalid work order or receipt: its name and the reason.
     Order(String, String),
+    /// A key or a signature file that cannot be used: its name and the reason.
+    Signature(String, String),
     /// A work order was refused.
     Refused(Box<Refusal>),
+    /// The catalogue of sessions cannot be used.
+    Library(CatalogueError),
+    /// A name without a session, or with several.
+    Name(NameError),
+    /// A session that cannot be put into its place in another agent.
+    Carry(CarryError),
+    /// A backup that cannot be used.
+    Backup(BackupError),
     /// A gateway that cannot start.
     Gateway(StartError),
     /// A feed of calls that cannot be read.
     Feed(FeedError),
+    /// An unknown name of an agent.
+    UnknownAgent(String),
+    /// The program of an agent is not installed.
+    NotInstalled(&'static Agent),
+    /// The agent or its store failed.
+    Agent(ApiProblem),
     /// Any other invalid command line: the message and perhaps a hint.
     Usage(String, Option<String>),
 }
@@ -188,7 +206,13 @@ impl CommandError {
             | CommandError::UnknownDialect(..)
             | CommandError::UnknownBackend(..)
             | CommandError::UnknownCommand(_)
+            | CommandError::Name(NameError::Several(..))
+            | CommandError::UnknownAgent(_)
             | CommandError::Usage(..) => Exit::Usage,
+            // The exit code that shells have for a command that is not found.
+            CommandError::NotInstalled(_) => Exit::Program(127),
+            CommandError::Agent(ApiProblem { status: 400 | 403, .. }) => Exit::Usage,
+            CommandError::Agent(_) => Exit::Unreadable,
             CommandError::Refused(_) => Exit::Failed,
             CommandError::Gateway(StartError::Config(_))
             | CommandError::Feed(FeedError::Url(_) | FeedError::Token) => Exit::Usage,
@@ -200,7 +224,12 @@ impl CommandError {
             | CommandError::Backends(..)
             | CommandError::Prices(..)
             | CommandError::NoSession(..)
+            | CommandError::Library(_)
+            | CommandError::Name(_)
+            | CommandError::Carry(_)
+            | CommandError::Backup(_)
             | CommandError::Order(..)
+            | CommandError::Signature(..)
             | CommandError::NothingRead { .. }
             | CommandError::IsDirectory(_)
             | CommandError::NothingRecognised(_) => Exit::Unreadable,
@@ -284,13 +313,24 @@ impl Explain for CommandError {
             }
             CommandError::Backends(name, what)
             | CommandError::Order(name, what)
+            | CommandError::Signature(name, what)
             | CommandError::Prices(name, what) => format!("`{name}`: {what}"),
             CommandError::NoSession(name, dialect, role) => {
                 format!("`{name}` is no session: it is a `{}` of `{}`", role.word(), dialect.name)
             }
             CommandError::Refused(refusal) => refusal.to_string(),
+            CommandError::Library(error) => error.to_string(),
+            CommandError::Name(error) => error.to_string(),
+            CommandError::Carry(error) => error.to_string(),
+            CommandError::Backup(error) => error.to_string(),
             CommandError::Gateway(error) => error.to_string(),
             CommandError::Feed(error) => safe::one_line(&error.to_string()),
+            CommandError::UnknownAgent(name) => format!("there is no agent `{name}`"),
+            CommandError::NotInstalled(agent) => {
+                let program = agent.program.unwrap_or(agent.id);
+                format!("{} is not installed: `{program}` is not on the path", agent.name)
+            }
+            CommandError::Agent(problem) => safe::one_line(&problem.detail),
             CommandError::Usage(what, _) => what.clone(),
         }
     }
@@ -312,7 +352,7 @@ impl Explain for CommandError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             CommandError::Read(_, error) => return read_hint(error),
-            CommandError::Write(..) | CommandError::Output(_) => return None,
+            CommandError::Write(..) | CommandError::Output(_) | CommandError::Signature(..) => return None,
             CommandError::Source(error) => return source_hint(error),
             CommandError::NothingRead { looks_like: Some(other), .. } => {
                 format!("it looks like `{}`; leave `--from` out to have it detected", other.name)
@@ -378,6 +418,17 @@ impl Explain for CommandError {
                 format!("supported by {}", refusal.elsewhere.join(", "))
             }
             CommandError::Refused(_) => return None,
+            CommandError::Library(_) => "the catalogue may be deleted: it is built anew".to_owned(),
+            CommandError::Backup(BackupError::Unknown(_)) => "give a part of its path, such as its id".to_owned(),
+            CommandError::Carry(_) | CommandError::Backup(_) => return None,
+            CommandError::Name(NameError::Several(..)) => "give more of the id".to_owned(),
+            CommandError::Name(_) => "`interlingua list -n 0` lists the sessions; a file is named by its path".to_owned(),
+            CommandError::UnknownAgent(_) => {
+                let names: Vec<&str> = AGENTS.iter().map(|agent| agent.id).collect();
+                format!("the agents are {}", names.join(", "))
+            }
+            CommandError::NotInstalled(agent) => install_hint(agent),
+            CommandError::Agent(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
             CommandError::Gateway(error) => return gateway_hint(error),
             CommandError::Feed(error) => return feed_hint(error),
@@ -386,6 +437,24 @@ impl Explain for CommandError {
             }
         })
     }
+}
+
+/// The command that installs an agent.
+fn install_hint(agent: &Agent) -> String {
+    let package = match agent.id {
+        "claude" => "@anthropic-ai/claude-code",
+        "codex" => "@openai/codex",
+        "opencode" => "opencode-ai",
+        "gemini" => "@google/gemini-cli",
+        "copilot" => "@github/copilot",
+        "kimi" => "@moonshot-ai/kimi-code",
+        "qwen" => "@qwen-code/qwen-code",
+        "pi" => "@mariozechner/pi-coding-agent",
+        _ => {
+            return format!("install {} with its own installer, and put its program on the path", agent.name);
+        }
+    };
+    format!("install it with `npm install -g {package}`; `interlingua run mock demo` needs no installation")
 }
 
 /// The way out where an input cannot be found, opened or detected.

@@ -1,6 +1,8 @@
 //! All commands and flags. Help, completions, the manual page and the reference are generated from this file; the names
 //! of dialects and roles come from the registry.
 
+mod running;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -11,7 +13,13 @@ use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
 use interlingua_sessions::SourceHints;
 
+use crate::backup::{Backup, Restore};
+use crate::continuation::Continue;
+use crate::find::Find;
+use crate::list::List;
+use crate::signed::flags::{Keygen, Prove, Redact, Sign, Verify};
 use crate::talk::Talk;
+pub(crate) use running::{OfferAgent, RunAgent};
 
 /// The version, and the commit it was built from where that is known.
 const VERSION: &str = env!("INTERLINGUA_VERSION");
@@ -25,22 +33,35 @@ pub(crate) struct Cli {
 }
 
 const EXITS: &str = "\
-Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict`, or a failed check.";
+Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict`, or a failed check; \
+127 an agent is not installed.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
     Show(ShowSession),
+    List(List),
+    Find(Find),
+    Continue(Continue),
+    Backup(Backup),
+    Restore(Restore),
     Stats(Stats),
     Dialects(Dialects),
     Matrix(Matrix),
     Translate(Translate),
+    Keygen(Keygen),
+    Sign(Sign),
+    Verify(Verify),
+    Prove(Prove),
+    Redact(Redact),
     Serve(Serve),
     Mock(Mock),
     With(With),
     Route(Route),
     Top(Top),
+    Run(RunAgent),
+    Acp(OfferAgent),
     /// Check a receipt, or compare two
     #[command(subcommand)]
     Receipt(ReceiptCommand),
@@ -59,22 +80,60 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The arguments that may be names of sessions.
+    pub(crate) fn sessions(&mut self) -> &mut [PathBuf] {
+        match self {
+            Command::Convert(args) => &mut args.inputs,
+            Command::Check(args) => &mut args.files,
+            Command::Show(args) => std::slice::from_mut(&mut args.file),
+            Command::Stats(args) => &mut args.inputs,
+            Command::Continue(args) => args.session.as_mut_slice(),
+            _ => &mut [],
+        }
+    }
+
+    /// Whether the command handles signals itself: a server, a program that a gateway is around, the view of a gateway, and
+    /// an agent.
+    pub(crate) const fn handles_signals(&self) -> bool {
+        matches!(
+            self,
+            Command::Serve(_)
+                | Command::Mock(_)
+                | Command::With(_)
+                | Command::Top(_)
+                | Command::Run(_)
+                | Command::Acp(_)
+        )
+    }
+
     /// The verbosity on stderr, from the flags of this command.
     pub(crate) fn talk(&self) -> Talk {
         let (quiet, verbose) = match self {
             Command::Convert(args) => (args.talk.quiet(), args.talk.verbose),
             Command::Check(args) => (args.talk.quiet(), args.talk.verbose),
             Command::Stats(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::List(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Backup(args) => (args.quiet.quiet, false),
+            Command::Restore(args) => (args.quiet.quiet, false),
+            Command::Find(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Continue(args) => (args.talk.quiet(), args.talk.verbose),
             Command::Show(args) => (args.quiet.quiet, false),
             Command::Translate(args) => (args.quiet.quiet, false),
+            Command::Sign(args) => (args.quiet.quiet, false),
+            Command::Redact(args) => (args.quiet.quiet, false),
             Command::Serve(args) => (args.gateway.quiet.quiet, false),
             Command::Mock(args) => (args.quiet.quiet, false),
             Command::With(args) => (args.gateway.quiet.quiet, false),
             Command::Route(args) => (args.gateway.quiet.quiet, false),
             Command::Top(args) => (args.quiet.quiet, false),
+            Command::Run(args) => (args.quiet.quiet, false),
+            Command::Acp(args) => (args.quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Diff { quiet, .. }) => (quiet.quiet, false),
             Command::Receipt(ReceiptCommand::Verify { .. })
             | Command::Dialects(_)
+            | Command::Keygen(_)
+            | Command::Verify(_)
+            | Command::Prove(_)
             | Command::Matrix(_)
             | Command::Completions { .. }
             | Command::Man { .. } => (false, false),
@@ -148,6 +207,10 @@ pub(crate) struct Convert {
     /// Include the agent's own lines, in targets that have a field for them
     #[arg(long)]
     pub(crate) raw: bool,
+
+    /// Write universal events with only the members of the public schema; the report lists the omitted values
+    #[arg(long)]
+    pub(crate) seed_schema: bool,
 
     #[command(flatten)]
     talk: TalkFlags,
@@ -539,7 +602,7 @@ pub(crate) struct BackendFlags {
 pub(crate) struct QuietFlag {
     /// Print only errors
     #[arg(short, long)]
-    quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 /// The verbosity flags of commands that can print details.

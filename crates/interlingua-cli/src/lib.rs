@@ -8,24 +8,29 @@
 //!
 //! stdout is for data, stderr for messages. All prose is in `render` and `error`; no meaning depends on colour.
 
+mod acp;
 mod agents;
 mod backends;
+mod backup;
 mod check;
+mod continuation;
 mod convert;
 mod dialects;
 mod error;
+mod find;
 mod flags;
-mod gemini_home;
 mod jobs;
 mod join;
+mod list;
 mod matrix;
 mod orders;
 mod outputs;
-mod programs;
 mod receipts;
 mod route;
+mod run;
 mod serve;
 mod show;
+mod signed;
 mod stats;
 mod stop;
 mod talk;
@@ -48,29 +53,44 @@ pub fn command() -> clap::Command {
 
 /// Runs the command with these arguments. The first argument is the name of the program.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let cli = match command().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found)) {
+    let mut cli = match command().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     let talk = cli.command.talk();
-    // A server, a program it runs and the view of a gateway handle signals themselves.
-    if !matches!(cli.command, Command::Serve(_) | Command::Mock(_) | Command::With(_) | Command::Top(_)) {
+    if !cli.command.handles_signals() {
         stop::listen(talk.quiet);
+    }
+    if let Err(error) = list::resolve(cli.command.sessions(), &talk) {
+        Talk::error(&error);
+        return error.exit().into();
     }
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
         Command::Show(args) => show::run(&args, &talk),
+        Command::List(args) => list::run(&args, &talk),
+        Command::Backup(args) => backup::save(&args, &talk),
+        Command::Restore(args) => backup::restore(&args, &talk),
+        Command::Find(args) => find::run(&args, &talk),
+        Command::Continue(args) => continuation::run(&args, &talk),
         Command::Stats(args) => stats::run(&args, &talk),
         Command::Dialects(args) => dialects::run(&args),
         Command::Matrix(args) => matrix::run(&args),
         Command::Translate(args) => orders::translate(&args, &talk),
         Command::Receipt(args) => orders::receipt(&args, &talk),
+        Command::Keygen(args) => signed::keygen(&args),
+        Command::Sign(args) => signed::sign(&args, &talk),
+        Command::Verify(args) => signed::verify(&args),
+        Command::Prove(args) => signed::prove(&args),
+        Command::Redact(args) => signed::redact(&args, &talk),
         Command::Serve(args) => serve::serve(&args, &talk),
         Command::Mock(args) => serve::mock(&args, &talk),
         Command::With(args) => serve::with(&args, &talk),
         Command::Route(args) => route::run(&args),
         Command::Top(args) => top::run(&args, &talk),
+        Command::Run(args) => run::run(&args, &talk),
+        Command::Acp(args) => acp::run(&args, &talk),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), NAME, &mut script);

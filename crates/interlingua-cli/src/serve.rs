@@ -1,11 +1,13 @@
 //! `serve` and `with`: the gateway from flags and files, alone or around a program.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use interlingua_daemon::{ApiProblem, Daemon, DaemonSettings};
+use interlingua_daemon::{
+    ApiProblem, Daemon, DaemonSettings, GatewayServer, PointError, PointTarget, PointedProgram,
+};
 use interlingua_gateway::{
     BackendSettings, Config, RouteSettings, Server, ServerHandle, ServerParts, StartError, StoreSettings,
     SystemLookup,
@@ -17,7 +19,6 @@ use tokio::runtime::Runtime;
 use crate::agents::AgentPaths;
 use crate::error::{CommandError, Exit};
 use crate::flags::{GatewayFlags, Mock, Serve, With};
-use crate::programs::{PointedProgram, Target};
 use crate::talk::Talk;
 
 /// The name of the backend that the flags describe.
@@ -36,7 +37,9 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
         config.listen = listen;
     }
     if let Some(place) = &args.store {
-        config.store = Some(StoreSettings::new(place.clone()));
+        let mut store = config.store.take().unwrap_or_else(|| StoreSettings::new(place.clone()));
+        store.place.clone_from(place);
+        config.store = Some(store);
     }
     if args.check {
         Server::check(&config, &SystemLookup).map_err(|error| CommandError::Gateway(error.into()))?;
@@ -47,19 +50,32 @@ pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(CommandError::Output)?.block_on(async {
         let daemon = if args.agents { Some(open_daemon(&config, args).await?) } else { None };
+        let (key, has_clients) = (operator_key(&config), !config.clients.is_empty());
         let mut parts = server_parts();
         if let Some(daemon) = &daemon {
             let runtime = tokio::runtime::Handle::current();
             parts = parts.with_extension(AgentPaths { daemon: daemon.clone(), runtime });
         }
         let server = Server::start(config, &SystemLookup, parts).await.map_err(CommandError::Gateway)?;
+        // Agents reach a gateway with keys by its token; clients alone have keys for other programs.
+        if let Some(daemon) = daemon.as_ref().filter(|_| key.is_some() || !has_clients) {
+            daemon.set_gateway(GatewayServer::new(local_url(server.address()), key));
+        }
         talk.say(&format!("listening on http://{}\n", server.address()));
         let reloading = reload_on_signal(server.handle(), &args.gateway, talk);
+        // The streams of sessions end before the server waits for its last answers.
+        let stop = async {
+            stopped().await;
+            if let Some(daemon) = &daemon {
+                daemon.stop().await;
+            }
+        };
         tokio::select! {
-            () = server.serve(stopped()) => {}
+            () = server.serve(stop) => {}
             () = reloading => {}
         }
-        if let Some(daemon) = daemon {
+        // A last request may have started an agent.
+        if let Some(daemon) = &daemon {
             daemon.stop().await;
         }
         Ok(Exit::Done)
@@ -104,13 +120,18 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     let server = runtime.block_on(start(config))?;
     let url = format!("http://{}", server.address());
     let serving = runtime.spawn(server.serve(async move { drop(stops.await) }));
-    let target =
-        Target { url: &url, model: args.gateway.model.as_deref(), usual_model: usual_model.as_deref() };
-    let PointedProgram { mut command, folder } = PointedProgram::new(program, target)?;
+    let target = PointTarget {
+        url: &url,
+        key: PointTarget::ANY_KEY,
+        model: args.gateway.model.as_deref(),
+        usual_model: usual_model.as_deref(),
+    };
+    let pointed = PointedProgram::new(program, target)?;
+    let mut command = pointed.command(program);
     talk.say(&format!("{program} talks to {url}\n"));
     command.args(arguments);
     let status = runtime.block_on(run(command));
-    drop((stop, folder));
+    drop((stop, pointed));
     // The gateway passes on its last calls. A connection that a process in the background holds must not delay the end.
     let _ = runtime.block_on(async { tokio::time::timeout(LAST_CALLS, serving).await });
     let status = status.map_err(|error| CommandError::Read(safe::exact_line(program), error))?;
@@ -151,7 +172,7 @@ fn runtime() -> Result<Runtime, CommandError> {
     Runtime::new().map_err(CommandError::Output)
 }
 
-async fn start(config: Config) -> Result<Server, CommandError> {
+pub(crate) async fn start(config: Config) -> Result<Server, CommandError> {
     Server::start(config, &SystemLookup, server_parts()).await.map_err(CommandError::Gateway)
 }
 
@@ -165,6 +186,11 @@ async fn open_daemon(config: &Config, args: &Serve) -> Result<Daemon, CommandErr
     let place = config.store.as_ref().map_or("interlingua-agents.db", |store| store.place.as_str());
     let Ok(place) = place.parse::<StorePlace>();
     let mut settings = DaemonSettings::new(place);
+    let limits = config.store.as_ref().map(|store| store.sessions).unwrap_or_default();
+    settings.retention.max_age_ms = limits.max_age_days.map(|days| days.saturating_mul(86_400_000));
+    settings.retention.max_sessions = limits.max_sessions;
+    settings.retention.max_bytes = limits.max_bytes;
+    settings.retention.max_session_events = limits.max_session_events;
     for root in &args.agent_root {
         let real = root.canonicalize();
         settings.roots.push(real.map_err(|error| CommandError::Read(safe::path_name(root), error))?);
@@ -178,6 +204,21 @@ async fn open_daemon(config: &Config, args: &Serve) -> Result<Daemon, CommandErr
         ));
     }
     Ok(daemon)
+}
+
+/// The token of the gateway.
+fn operator_key(config: &Config) -> Option<String> {
+    let of_environment = || config.token_env.as_ref().and_then(|name| std::env::var(name).ok());
+    config.token.clone().or_else(of_environment)
+}
+
+/// The URL of the server for programs on this machine.
+fn local_url(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let is_v4 = address.is_ipv4();
+        address.set_ip(if is_v4 { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    format!("http://{address}")
 }
 
 /// The configuration of the file and the flags. Without any, every model is the scripted model.
@@ -218,7 +259,7 @@ pub(crate) fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
 }
 
 /// The model for a program without a default model: that of the first route for a single model, or any name for a script.
-fn usual_model(config: &Config) -> Option<&str> {
+pub(crate) fn usual_model(config: &Config) -> Option<&str> {
     let single = || config.routes.iter().map(|route| &*route.model).find(|model| !model.contains('*'));
     let is_scripted = |route: &&RouteSettings| {
         config.backends.get(&route.backend).is_some_and(|backend| backend.script.is_some())
@@ -267,6 +308,18 @@ fn code_of(status: ExitStatus) -> u8 {
         return u8::try_from(128 + signal).unwrap_or(u8::MAX);
     }
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+impl From<PointError> for CommandError {
+    fn from(error: PointError) -> Self {
+        match error {
+            PointError::Files(folder, error) => CommandError::Write(folder, error),
+            error => {
+                let hint = "name the model of the backend with `--model`";
+                CommandError::Usage(error.to_string(), Some(hint.to_owned()))
+            }
+        }
+    }
 }
 
 impl From<interlingua_gateway::ConfigError> for CommandError {

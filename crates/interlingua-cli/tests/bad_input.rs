@@ -311,8 +311,8 @@ fn missing_file() {
 fn usage_errors_have_the_form_of_all_others() {
     let dir = Dir::new("usage_errors");
     dir.write("a.jsonl", "{}");
-    dir.run("conver a.jsonl")
-        .expect(2, "error: unrecognized subcommand `conver`\nhint: a similar subcommand exists: `convert`\n");
+    dir.run("matrx a.jsonl")
+        .expect(2, "error: unrecognized subcommand `matrx`\nhint: a similar subcommand exists: `matrix`\n");
     dir.run("check").expect(
         2,
         "error: the following required arguments were not provided: <FILE>...\n\

@@ -1,0 +1,127 @@
+//! `backup` and `restore`: copies of the sessions of all agents.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+use interlingua_library::{BackupReport, Environment, SavedState, SessionBackup};
+use interlingua_report::render::plural;
+use interlingua_report::safe;
+
+use crate::convert::now;
+use crate::error::{CommandError, Exit};
+use crate::flags::QuietFlag;
+use crate::talk::Talk;
+
+/// Save the sessions of all agents before the agents delete them
+///
+/// Only new and changed sessions are saved, each state once. Claude Code deletes sessions after thirty days.
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    /// The folder of the backup (default: `~/.local/share/interlingua/backup`)
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    /// Go on, and save what changes every minute; Ctrl-C ends it
+    #[arg(long)]
+    watch: bool,
+
+    /// Read all saved sessions, and compare them with their digests
+    #[arg(long, conflicts_with = "watch")]
+    verify: bool,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
+}
+
+/// Put a session of a backup back
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// A part of the session's path, such as its id
+    #[arg(value_name = "SESSION")]
+    session: String,
+
+    /// The folder of the backup (default: `~/.local/share/interlingua/backup`)
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    /// Write to this file instead of the path that the session had
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
+}
+
+/// The time between two looks at the files.
+const PAUSE: Duration = Duration::from_secs(60);
+
+pub(crate) fn save(args: &Backup, talk: &Talk) -> Result<Exit, CommandError> {
+    let environment = Environment::of_process();
+    let folder = backup_folder(args.folder.as_deref(), &environment)?;
+    let mut backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
+    if args.verify {
+        return Ok(verify(&backup, talk));
+    }
+    // Nothing is ever sent: the channel is a clock. A signal ends the command.
+    let (_clock, ticks) = mpsc::channel::<()>();
+    loop {
+        let saved = backup.save(&environment, now().unwrap_or(0)).map_err(CommandError::Backup)?;
+        if saved.saved > 0 || !args.watch {
+            talk.say(&told(&saved, &folder));
+        }
+        for (path, reason) in &saved.failed {
+            talk.say(&format!("not saved: {}: {}\n", safe::path_name(path), safe::one_line(reason)));
+        }
+        if !args.watch {
+            return Ok(if saved.failed.is_empty() { Exit::Done } else { Exit::Unreadable });
+        }
+        let _ = ticks.recv_timeout(PAUSE);
+    }
+}
+
+fn told(report: &BackupReport, folder: &Path) -> String {
+    let BackupReport { saved, same, bytes, .. } = report;
+    format!(
+        "{} saved to {} ({} MB), {} unchanged\n",
+        plural(*saved, "file"),
+        safe::path_name(folder),
+        bytes.div_ceil(1_000_000),
+        plural(*same, "file")
+    )
+}
+
+fn verify(backup: &SessionBackup, talk: &Talk) -> Exit {
+    let damaged = backup.verify();
+    for SavedState { path, .. } in &damaged {
+        Talk::always(&format!("damaged: {}\n", safe::path_name(path)));
+    }
+    if backup.damaged_lines() > 0 {
+        let lines = plural(backup.damaged_lines() as u64, "line");
+        Talk::always(&format!("damaged: {lines} of the index\n"));
+    }
+    talk.say(&format!("{} read\n", plural(backup.states().len() as u64, "saved state")));
+    let is_sound = damaged.is_empty() && backup.damaged_lines() == 0;
+    if is_sound { Exit::Done } else { Exit::Failed }
+}
+
+pub(crate) fn restore(args: &Restore, talk: &Talk) -> Result<Exit, CommandError> {
+    let folder = backup_folder(args.folder.as_deref(), &Environment::of_process())?;
+    let backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
+    let state = backup.find(&args.session).map_err(CommandError::Backup)?;
+    let place = args.output.as_deref().unwrap_or(&state.path);
+    backup.restore(state, place).map_err(CommandError::Backup)?;
+    talk.say(&format!("{} is back, {} bytes as they were saved\n", safe::path_name(place), state.bytes));
+    Ok(Exit::Done)
+}
+
+fn backup_folder(named: Option<&Path>, environment: &Environment) -> Result<PathBuf, CommandError> {
+    let usual = || {
+        let data = environment.path("XDG_DATA_HOME");
+        let data = data.or_else(|| environment.home().map(|home| home.join(".local/share")))?;
+        Some(data.join("interlingua").join("backup"))
+    };
+    let no_home = || CommandError::Usage("there is no home folder; name a folder".to_owned(), None);
+    named.map(Path::to_owned).or_else(usual).ok_or_else(no_home)
+}

@@ -1,0 +1,416 @@
+//! `continue`: a session of one agent, carried on in another.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use indicatif::ProgressBar;
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::log::Outline;
+use interlingua_library::carry::{SUCCESSORS, new_id};
+use interlingua_library::{
+    CarriedSession, Comparison, Environment, Kept, NewSession, SessionContents, Successor, SuccessorPlace,
+};
+use interlingua_report::json::document;
+use interlingua_report::render::{number, plural};
+use interlingua_report::{Identified, render, safe};
+use interlingua_sessions::{InputPlace, PrivateFolder};
+
+use crate::convert::{self, now, options, outline};
+use crate::error::{CommandError, Exit};
+use crate::flags::{SourceFlags, TalkFlags};
+use crate::list;
+use crate::outputs::Sink;
+use crate::talk::{self, Talk};
+
+/// Carry a session on in another agent
+///
+/// The session is converted, compared with its source, and put where the other agent looks for it. The source is never
+/// changed. Again later, the new part of the source comes along; a session that has gone on in the other agent is never
+/// overwritten.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Debug, Args)]
+pub(crate) struct Continue {
+    /// The session: the beginning of its id, `latest`, `latest:AGENT` or a file; without it, a list to choose from
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<PathBuf>,
+
+    /// The agent that goes on
+    #[arg(long = "in", value_name = "AGENT", value_parser = agents(), required = true)]
+    agent: String,
+
+    /// The directory where it goes on (default: the directory of the session, if it exists here; else this directory)
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Start the agent with the session
+    #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
+    run: bool,
+
+    /// The model for the agent
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// Show what comes along, and write nothing
+    #[arg(long, conflicts_with = "undo")]
+    dry_run: bool,
+
+    /// Print the new session, its commands and the comparison as JSON
+    #[arg(long, conflicts_with_all = ["run", "undo"])]
+    json: bool,
+
+    /// Remove the sessions that were made of this session for the agent
+    #[arg(long)]
+    undo: bool,
+
+    #[command(flatten)]
+    source: SourceFlags,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkFlags,
+}
+
+fn agents() -> PossibleValuesParser {
+    PossibleValuesParser::new(SUCCESSORS.iter().flat_map(|agent| {
+        // `claude` is a name of `claude-code`, but `kimi` may be either of two programs.
+        let short = Successor::named(agent.program).filter(|named| named.dialect == agent.dialect);
+        short.map(|_| agent.program).into_iter().filter(|name| *name != agent.dialect).chain([agent.dialect])
+    }))
+}
+
+pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
+    let Some(agent) = Successor::named(&args.agent) else {
+        return Err(CommandError::Usage(format!("no agent `{}` goes on with sessions", args.agent), None));
+    };
+    let path = match &args.session {
+        Some(path) => path.clone(),
+        None => chosen(talk)?,
+    };
+    let path =
+        std::path::absolute(&path).map_err(|error| CommandError::Read(safe::path_name(&path), error))?;
+    let environment = Environment::of_process();
+    if args.undo {
+        return undo(&path, agent, &environment, talk);
+    }
+    let source = Source::open(&path, args)?;
+    let cwd = directory(args, &source)?;
+    if source.identity.dialect.name == agent.dialect {
+        let name = agent.dialect;
+        let hint = "the agent's own command resumes it".to_owned();
+        return Err(CommandError::Usage(format!("the session is one of `{name}` already"), Some(hint)));
+    }
+    let carrying = Carrying { source, agent, environment: &environment, cwd: &cwd };
+    let (uuid, earlier) = carrying.free_id(talk)?;
+    let new = NewSession { environment: &environment, uuid: &uuid, cwd: &cwd, now: now().unwrap_or(0) };
+    let placement = agent.place(&new).ok_or_else(no_home)?;
+    let folder = PrivateFolder::new().map_err(CommandError::Output)?;
+    let written = folder.numbered(1);
+    let comparison = carrying.write(&placement, &written, args, talk)?;
+    if args.dry_run {
+        talk.say("nothing was written\n");
+        return Ok(Exit::Done);
+    }
+    let put = placement.put(&written, &new, (&path, agent), earlier.as_ref());
+    let carried = put.map_err(CommandError::Carry)?;
+    if !carried.is_unchanged() {
+        let error = io::Error::other("the file is not as it was written");
+        return Err(CommandError::Read(safe::path_name(&carried.file), error));
+    }
+    talk.say(&format!("{} is written to {}\n", carried.id, safe::path_name(&carried.file)));
+    let mut placement = placement;
+    replace_path(&mut placement, &carried.file);
+    if let Some(model) = &args.model {
+        placement.resume.extend([agent.model_flag.into(), model.into()]);
+    }
+    if args.json {
+        return talk::data(to_json(agent, &placement, (&carried, &cwd), &comparison).as_bytes());
+    }
+    if args.run { start(agent, &placement, &cwd, talk) } else { print_commands(agent, &placement, &cwd) }
+}
+
+/// A session that is carried on.
+struct Source {
+    input: InputPlace,
+    identity: Identified,
+    /// The directory in the log.
+    cwd: Option<String>,
+}
+
+impl Source {
+    fn open(path: &Path, args: &Continue) -> Result<Self, CommandError> {
+        let input = InputPlace::of(path);
+        let opened = input.open(args.source.max_unpacked)?;
+        let identity = opened.identify(&input.name(), &args.source.hints())?;
+        let (dialect, role) = (identity.dialect, identity.spec.role);
+        if !matches!(role, Role::Log | Role::Live) {
+            return Err(CommandError::NoSession(input.name(), dialect, role));
+        }
+        let mut cwd = None;
+        let reader = interlingua::pipe::EventReader::new((dialect, role), &options(&args.source));
+        let mut reader = reader.map_err(|_| CommandError::NoSession(input.name(), dialect, role))?;
+        let failed = |error| CommandError::Read(input.name(), error);
+        opened.each(failed, |bytes| {
+            reader.push(bytes, |event| {
+                use interlingua::model::Event::{SessionStarted, SessionUpdated};
+                if let (None, SessionStarted(session) | SessionUpdated(session)) = (&cwd, event) {
+                    cwd = session.cwd.as_ref().map(|cwd| cwd.decode().into_owned());
+                }
+            });
+            Ok(())
+        })?;
+        Ok(Self { input, identity, cwd })
+    }
+}
+
+/// The directory where the session goes on.
+fn directory(args: &Continue, source: &Source) -> Result<PathBuf, CommandError> {
+    let of_session =
+        || source.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute() && cwd.is_dir());
+    let cwd = args.dir.clone().or_else(of_session).unwrap_or_else(|| PathBuf::from("."));
+    // Agents name their folders after the real path.
+    std::fs::canonicalize(&cwd).map_err(|error| CommandError::Read(safe::path_name(&cwd), error))
+}
+
+/// A session on its way to an agent.
+struct Carrying<'a> {
+    source: Source,
+    agent: &'static Successor,
+    environment: &'a Environment,
+    cwd: &'a Path,
+}
+
+impl Carrying<'_> {
+    /// The id of the new session: a free one, or that of an earlier copy which has not gone on since.
+    fn free_id(&self, talk: &Talk) -> Result<(String, Option<CarriedSession>), CommandError> {
+        let name = self.source.input.path().map(safe::path_name).unwrap_or_default();
+        let name = format!("{name}\n{}", self.source.input.stem().unwrap_or_default());
+        let now = now().unwrap_or(0);
+        for number in 0..u32::MAX {
+            let uuid = new_id(&name, self.agent.dialect, number);
+            let new = NewSession { environment: self.environment, uuid: &uuid, cwd: self.cwd, now };
+            let placement = self.agent.place(&new).ok_or_else(no_home)?;
+            match CarriedSession::find(self.environment, self.agent.dialect, &placement.id) {
+                Some(earlier) if !earlier.file.exists() || earlier.is_unchanged() => {
+                    return Ok((uuid, Some(earlier)));
+                }
+                Some(earlier) => {
+                    let place = safe::path_name(&earlier.file);
+                    talk.say(&format!("{place} has gone on since; the session is written as a new one\n"));
+                }
+                None if !placement.file.exists() => return Ok((uuid, None)),
+                None => {}
+            }
+        }
+        Err(CommandError::Usage("no id is free".to_owned(), None))
+    }
+
+    /// Converts the session, reads it back, and says what comes along.
+    fn write(
+        &self,
+        placement: &SuccessorPlace,
+        written: &Path,
+        args: &Continue,
+        talk: &Talk,
+    ) -> Result<Comparison, CommandError> {
+        let Source { input, identity, .. } = &self.source;
+        let dialect = Dialect::named(self.agent.dialect).unwrap_or(identity.dialect);
+        let to = (dialect, Role::Log);
+        let opened = input.open(args.source.max_unpacked)?;
+        let outline = outline((&opened, input), identity, to, &args.source)?;
+        let options = options(&args.source)
+            .with_outline(outline.clone())
+            .with_source_name(input.stem())
+            .with_source_place(input.place())
+            .with_session_id(placement.written_id.clone())
+            .with_cwd(self.cwd.to_string_lossy().into_owned())
+            .with_model(args.model.clone())
+            .with_now(now())
+            .with_whole(true);
+        let sink = Sink::private(written)?;
+        let bar = ProgressBar::hidden();
+        let converted = convert::convert(opened, input, *identity, to, (sink, None), &options, &bar)?;
+        let comparison = compare(&self.source, to, written, (outline, &args.source))?;
+        let whole = || render::converted(&converted, true);
+        let told = if talk.verbose { whole() } else { render::converted_briefly(&converted) };
+        talk.say(&told);
+        talk.say(&came_along(&comparison));
+        Ok(comparison)
+    }
+}
+
+/// Reads the source and its copy, and compares them.
+fn compare(
+    source: &Source,
+    to: (&'static Dialect, Role),
+    written: &Path,
+    (outline, flags): (Option<Arc<Outline>>, &SourceFlags),
+) -> Result<Comparison, CommandError> {
+    let read = |input: &InputPlace, mut contents: SessionContents, outline: Option<&Outline>| {
+        let failed = |error| CommandError::Read(input.name(), error);
+        input.open(flags.max_unpacked)?.each(failed, |bytes| {
+            contents.push(bytes, outline);
+            Ok(())
+        })?;
+        Ok::<_, CommandError>(contents.finish(outline))
+    };
+    let (dialect, role) = (source.identity.dialect, source.identity.spec.role);
+    let options: Options = options(flags);
+    let cannot = |_| CommandError::NoSession(source.input.name(), dialect, role);
+    let original = SessionContents::new((dialect, role), &options).map_err(cannot)?;
+    let original = read(&source.input, original, outline.as_deref())?;
+    let copy = original.reader_of_copy(to, &options).map_err(cannot)?;
+    let copy = read(&InputPlace::of(written), copy, None)?;
+    Ok(original.compare(&copy))
+}
+
+/// What the new session has of the source.
+fn came_along(comparison: &Comparison) -> String {
+    let Comparison { prompts, answers, calls, results, .. } = comparison;
+    let told = |Kept { all, kept, .. }: &Kept, word: &str| {
+        let missing = if all == kept { String::new() } else { format!("{} of ", number(*kept)) };
+        missing + &plural(*all, word)
+    };
+    let parts =
+        [told(prompts, "prompt"), told(answers, "answer"), told(calls, "call"), told(results, "result")];
+    format!("read back: {} came along\n", parts.join(", "))
+}
+
+fn to_json(
+    agent: &Successor,
+    placement: &SuccessorPlace,
+    (carried, cwd): (&CarriedSession, &Path),
+    comparison: &Comparison,
+) -> String {
+    document(|json| {
+        json.object().key("version").u64(1).key("agent").plain(agent.dialect).key("id").plain(&carried.id);
+        json.key("file").plain(&carried.file.to_string_lossy());
+        json.key("directory").plain(&cwd.to_string_lossy());
+        json.key("commands").array();
+        for arguments in placement.prepare.iter().chain([&placement.resume]) {
+            json.array().plain(agent.program);
+            for argument in arguments {
+                json.plain(&argument.to_string_lossy());
+            }
+            json.end_array();
+        }
+        json.end_array().key("compared").object();
+        let Comparison { prompts, answers, calls, results, .. } = comparison;
+        for (name, kept) in
+            [("prompts", prompts), ("answers", answers), ("calls", calls), ("results", results)]
+        {
+            json.key(name).object().key("all").u64(kept.all).key("kept").u64(kept.kept).end_object();
+        }
+        json.end_object().end_object();
+    })
+}
+
+/// The paths in the arguments, where an earlier copy keeps its file.
+fn replace_path(placement: &mut SuccessorPlace, file: &Path) {
+    let planned = placement.file.clone();
+    for argument in placement.resume.iter_mut().chain(placement.prepare.iter_mut().flatten()) {
+        if *argument == *planned.as_os_str() {
+            *argument = file.into();
+        }
+    }
+}
+
+fn start(
+    agent: &Successor,
+    placement: &SuccessorPlace,
+    cwd: &Path,
+    talk: &Talk,
+) -> Result<Exit, CommandError> {
+    let mut exit = Exit::Done;
+    for arguments in placement.prepare.iter().chain([&placement.resume]) {
+        talk.say(&format!("{}\n", shell_line(agent.program, arguments)));
+        let status = Process::new(agent.program).args(arguments).current_dir(cwd).status();
+        let status = status.map_err(|error| {
+            let hint = "install the agent, or leave out `--run` and start it elsewhere".to_owned();
+            CommandError::Usage(format!("`{}` does not start: {error}", agent.program), Some(hint))
+        })?;
+        let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+        exit = Exit::Program(code);
+        if code != 0 {
+            break;
+        }
+    }
+    Ok(exit)
+}
+
+fn print_commands(agent: &Successor, placement: &SuccessorPlace, cwd: &Path) -> Result<Exit, CommandError> {
+    let mut text = String::new();
+    let is_here = std::env::current_dir().and_then(std::fs::canonicalize).is_ok_and(|here| here == cwd);
+    if !is_here {
+        text = shell_line("cd", &[cwd.into()]) + "\n";
+    }
+    for arguments in placement.prepare.iter().chain([&placement.resume]) {
+        text += &shell_line(agent.program, arguments);
+        text.push('\n');
+    }
+    talk::data(text.as_bytes())
+}
+
+fn shell_line(program: &str, arguments: &[OsString]) -> String {
+    let words = arguments.iter().map(|argument| quoted(&argument.to_string_lossy()));
+    std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:@+".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Removes the copies of a session in an agent.
+fn undo(
+    path: &Path,
+    agent: &Successor,
+    environment: &Environment,
+    talk: &Talk,
+) -> Result<Exit, CommandError> {
+    let copies = CarriedSession::all(environment);
+    let is_asked = |copy: &&CarriedSession| copy.agent == agent.dialect && copy.source == path;
+    let copies: Vec<&CarriedSession> = copies.iter().filter(is_asked).collect();
+    if copies.is_empty() {
+        let text = format!("`{}` was not carried to `{}`", safe::path_name(path), agent.dialect);
+        return Err(CommandError::Usage(text, None));
+    }
+    for copy in copies {
+        copy.remove(environment).map_err(CommandError::Carry)?;
+        talk.say(&format!("{} is removed\n", safe::path_name(&copy.file)));
+        if agent.dialect == "opencode" {
+            talk.say(&format!("an imported session is removed by `opencode session delete {}`\n", copy.id));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Lets the user choose a session.
+fn chosen(talk: &Talk) -> Result<PathBuf, CommandError> {
+    if !io::stdin().is_terminal() {
+        let hint = "`interlingua list` lists them; `latest` is the newest".to_owned();
+        return Err(CommandError::Usage("no session is named".to_owned(), Some(hint)));
+    }
+    let sessions = list::newest(talk)?;
+    if sessions.is_empty() {
+        return Err(CommandError::Usage("no agent has sessions on this machine".to_owned(), None));
+    }
+    Talk::always(&list::numbered(&sessions));
+    Talk::always("number of the session: ");
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(|error| CommandError::Read("stdin".to_owned(), error))?;
+    let chosen = line.trim().parse::<usize>().ok().and_then(|number| sessions.get(number.checked_sub(1)?));
+    let wrong = || CommandError::Usage(format!("`{}` is none of the numbers", line.trim()), None);
+    chosen.map(interlingua_library::ListedSession::input).ok_or_else(wrong)
+}
+
+fn no_home() -> CommandError {
+    CommandError::Carry(interlingua_library::CarryError::NoHome)
+}

@@ -1,0 +1,341 @@
+//! `list`: the sessions of all agents on this machine; and the names of sessions in other commands.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use interlingua::json::Str;
+use interlingua::model::time;
+use interlingua_library::{
+    Environment, FoundSession, Library, ListedSession, SearchQuery, SessionName, id_word, is_beginning,
+};
+use interlingua_models::prices::exact_dollars;
+use interlingua_report::json::document;
+use interlingua_report::render::{number, plural};
+use interlingua_report::safe;
+
+use crate::error::{CommandError, Exit};
+use crate::flags::TalkFlags;
+use crate::talk::{self, Talk};
+
+/// List the sessions of all agents on this machine, the newest first
+///
+/// The first word of a line names the session in every other command: `show 3f2a`, `convert 3f2a --to record`. `latest` and
+/// `latest:AGENT` name the newest ones.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only sessions of this agent (`claude`, `codex`, `kimi-code` …: the beginning of a dialect's name)
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+
+    /// Only sessions of this directory and of the directories in it
+    #[arg(long, conflicts_with = "project")]
+    here: bool,
+
+    /// Only sessions whose directory contains this text
+    #[arg(long, value_name = "TEXT")]
+    project: Option<String>,
+
+    /// Only sessions with an event after this time: `30m`, `24h`, `7d`, `2w` ago, or a date such as `2026-11-01`
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Since>,
+
+    /// How many sessions are listed; 0 for all
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = MOST_NEWEST)]
+    number: usize,
+
+    /// List sessions of subagents, too
+    #[arg(long)]
+    subagents: bool,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkFlags,
+}
+
+/// The time of `--since`.
+#[derive(Clone, Copy, Debug)]
+enum Since {
+    /// So long ago.
+    Ago(Duration),
+    /// Milliseconds since 1970.
+    Time(u64),
+}
+
+pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
+    let (library, failed) = refreshed(talk)?;
+    let all = library.sessions().map_err(CommandError::Library)?;
+    let here = args.here.then(std::env::current_dir).transpose();
+    let here = here.map_err(|error| CommandError::Read(".".to_owned(), error))?;
+    let after = args.since.map(|since| match since {
+        Since::Time(time) => time,
+        Since::Ago(ago) => now().saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+    });
+    let is_asked = |session: &&ListedSession| {
+        let cwd = session.overview.cwd.as_deref();
+        args.agent.as_ref().is_none_or(|agent| session.agent.starts_with(agent.as_str()))
+            && (args.subagents || !session.overview.is_of_subagent)
+            && here.as_ref().is_none_or(|here| cwd.is_some_and(|cwd| PathBuf::from(cwd).starts_with(here)))
+            && args.project.as_ref().is_none_or(|text| cwd.is_some_and(|cwd| cwd.contains(text.as_str())))
+            && after.is_none_or(|after| session.last().is_some_and(|last| last >= after))
+    };
+    let asked: Vec<&ListedSession> = all.iter().filter(is_asked).collect();
+    let most = if args.number == 0 { usize::MAX } else { args.number };
+    let shown = &asked[..asked.len().min(most)];
+    if args.json {
+        talk::data(to_json(shown).as_bytes())?;
+    } else {
+        talk::text(&to_table(shown, now()))?;
+    }
+    let hidden = asked.len() - shown.len();
+    if hidden > 0 {
+        talk.say(&format!("{} not listed; `-n 0` lists all\n", plural(hidden as u64, "older session")));
+    }
+    if asked.is_empty() {
+        talk.say(if all.is_empty() {
+            "no agent has sessions on this machine\n"
+        } else {
+            "no session fits\n"
+        });
+    }
+    for (path, reason) in &failed {
+        if talk.verbose {
+            talk.say(&format!("{}: {}\n", safe::exact_line(path), safe::one_line(reason)));
+        }
+    }
+    if !failed.is_empty() && !talk.verbose {
+        talk.say(&format!("{} could not be read; `-v` lists them\n", plural(failed.len() as u64, "file")));
+    }
+    Ok(Exit::Done)
+}
+
+/// The newest sessions, as many as a list shows.
+pub(crate) fn newest(talk: &Talk) -> Result<Vec<ListedSession>, CommandError> {
+    let (library, _) = refreshed(talk)?;
+    let all = library.sessions().map_err(CommandError::Library)?;
+    Ok(all.into_iter().filter(|session| !session.overview.is_of_subagent).take(MOST_NEWEST).collect())
+}
+
+/// A table of sessions with a number for each.
+pub(crate) fn numbered(sessions: &[ListedSession]) -> String {
+    let sessions: Vec<&ListedSession> = sessions.iter().collect();
+    let table = to_table(&sessions, now());
+    let number = |(at, line): (usize, &str)| match at {
+        0 => format!("    {line}\n"),
+        at => format!("{at:>2}  {line}\n"),
+    };
+    table.lines().enumerate().map(number).collect()
+}
+
+/// How many sessions a list to choose from has.
+const MOST_NEWEST: usize = 20;
+
+/// Replaces names of sessions by the paths of the sessions.
+pub(crate) fn resolve(inputs: &mut [PathBuf], talk: &Talk) -> Result<(), CommandError> {
+    let mut sessions: Option<Vec<ListedSession>> = None;
+    for input in inputs {
+        let Some(name) = SessionName::of(input) else { continue };
+        if sessions.is_none() {
+            let (library, _) = refreshed(talk)?;
+            sessions = Some(library.sessions().map_err(CommandError::Library)?);
+        }
+        let known = sessions.as_deref().unwrap_or_default();
+        *input = name.find(known).map_err(CommandError::Name)?.input();
+    }
+    Ok(())
+}
+
+/// Searches the sessions. `each` gets every session with hits and returns whether the search goes on.
+pub(crate) fn search(
+    query: &SearchQuery,
+    talk: &Talk,
+    each: impl FnMut(FoundSession) -> bool,
+) -> Result<(), CommandError> {
+    let (mut library, failed) = refreshed(talk)?;
+    if !failed.is_empty() {
+        let files = plural(failed.len() as u64, "file");
+        talk.say(&format!("{files} not searched, because of errors; `interlingua list -v` lists them\n"));
+    }
+    let bar = progress_bar(talk);
+    let searched = library.search(
+        query,
+        |read, all| {
+            bar.set_length(all as u64);
+            bar.set_position(read as u64);
+        },
+        each,
+    );
+    talk::clear_bar();
+    searched.map_err(CommandError::Library)
+}
+
+/// A bar that counts files, if a user watches.
+fn progress_bar(talk: &Talk) -> indicatif::ProgressBar {
+    let bar =
+        if talk.is_watched() { indicatif::ProgressBar::new(0) } else { indicatif::ProgressBar::hidden() };
+    talk::draws(&bar);
+    bar
+}
+
+/// The library after a refresh, and the files that could not be read.
+fn refreshed(talk: &Talk) -> Result<(Library, Vec<(String, String)>), CommandError> {
+    let mut library = Library::open(Environment::of_process()).map_err(CommandError::Library)?;
+    let bar = progress_bar(talk);
+    let refreshed = library.refresh(|read, all| {
+        bar.set_length(all as u64);
+        bar.set_position(read as u64);
+    });
+    talk::clear_bar();
+    Ok((library, refreshed.map_err(CommandError::Library)?.failed))
+}
+
+fn to_table(sessions: &[&ListedSession], now: u64) -> String {
+    let rows: Vec<[String; 8]> = sessions
+        .iter()
+        .map(|session| {
+            let overview = &session.overview;
+            [
+                short_id(session, sessions),
+                session.agent.clone(),
+                session.last().map_or_else(|| "-".to_owned(), |last| age(now.saturating_sub(last))),
+                number(overview.turns),
+                short_number(overview.tokens),
+                overview.shown_cost.clone(),
+                overview.cwd.as_deref().map_or_else(|| "-".to_owned(), project),
+                headline(session),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    interlingua_report::render::table(
+        &["session", "agent", "last", "turns", "tokens", "cost", "project", "title"],
+        &rows,
+    )
+}
+
+/// The shortest beginning of an id, of eight characters or more, that no other listed session has.
+pub(crate) fn short_id(session: &ListedSession, all: &[&ListedSession]) -> String {
+    let id = session.id();
+    let id = id_word(&id);
+    let is_shared = |begin: &str| all.iter().filter(|other| is_beginning(&other.id(), begin)).count() > 1;
+    let ends = id.char_indices().map(|(at, _)| at).skip(SHORT_ID).chain([id.len()]);
+    let begin = ends.map(|end| &id[..end]).find(|begin| !is_shared(begin)).unwrap_or(id);
+    safe::exact_line(begin)
+}
+
+/// The length of a short id, if no other session has the same beginning.
+const SHORT_ID: usize = 8;
+/// The longest title and the longest project of a row, in characters.
+const LONGEST_TITLE: usize = 48;
+const LONGEST_PROJECT: usize = 24;
+
+/// The title or the first words.
+pub(crate) fn headline(session: &ListedSession) -> String {
+    let overview = &session.overview;
+    let words = overview.title.as_deref().filter(|title| !title.trim().is_empty());
+    let words: Vec<&str> = words.unwrap_or(&overview.first_words).split_whitespace().collect();
+    shortened(safe::one_line(&words.join(" ")), LONGEST_TITLE)
+}
+
+fn shortened(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// The last two parts of a directory.
+fn project(cwd: &str) -> String {
+    let parts: Vec<&str> = cwd.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    let last = parts[parts.len().saturating_sub(2)..].join("/");
+    shortened(safe::one_line(if last.is_empty() { cwd } else { &last }), LONGEST_PROJECT)
+}
+
+/// `3m`, `5h`, `12d`, `14mo`.
+fn age(millis: u64) -> String {
+    let minutes = millis / 60_000;
+    match minutes {
+        0..60 => format!("{minutes}m"),
+        60..2880 => format!("{}h", minutes / 60),
+        2880..86_400 => format!("{}d", minutes / 1440),
+        _ => format!("{}mo", minutes / 43_200),
+    }
+}
+
+/// `812`, `14k`, `3.1M`.
+fn short_number(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..1_000_000 => format!("{}k", count / 1000),
+        _ => format!("{}.{}M", number(count / 1_000_000), count % 1_000_000 / 100_000),
+    }
+}
+
+fn to_json(sessions: &[&ListedSession]) -> String {
+    document(|json| {
+        json.object().key("version").u64(1).key("sessions").array();
+        for session in sessions {
+            let overview = &session.overview;
+            let moment = |millis: u64| time::utc(&interlingua::json::Raw::owned(millis.to_string()));
+            let [first, last] = match overview.span {
+                Some((first, last)) => [moment(first), moment(last)],
+                None => [None, None],
+            };
+            let text = |text: &Option<String>| text.as_deref().map(Str::from_plain);
+            json.object().key("id").plain(&session.id()).key("agent").plain(&session.agent);
+            json.key("path").plain(&session.input().to_string_lossy());
+            json.opt_str("cwd", text(&overview.cwd).as_ref());
+            json.opt_str("title", text(&overview.title).as_ref());
+            json.key("first_words").plain(&overview.first_words);
+            json.opt_str("model", text(&overview.model).as_ref());
+            json.opt_str("first", text(&first).as_ref()).opt_str("last", text(&last).as_ref());
+            json.key("turns").u64(overview.turns).key("tool_calls").u64(overview.calls);
+            json.key("tokens").u64(overview.tokens);
+            json.key("cost").raw(&interlingua::json::Raw::owned(exact_dollars(overview.cost)));
+            json.key("bytes").u64(session.bytes).key("subagent").bool(overview.is_of_subagent).end_object();
+        }
+        json.end_array().end_object();
+    })
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Parses `30m`, `24h`, `7d`, `2w` or a date.
+fn since(text: &str) -> Result<Since, String> {
+    let wrong = || "expected `30m`, `24h`, `7d`, `2w` or a date such as `2026-11-01`".to_owned();
+    if let Some(unit) = text.chars().last().filter(char::is_ascii_alphabetic) {
+        let seconds = match unit {
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            'w' => 604_800,
+            _ => return Err(wrong()),
+        };
+        let count: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+        return Ok(Since::Ago(Duration::from_secs(count.checked_mul(seconds).ok_or_else(wrong)?)));
+    }
+    let whole = if text.len() == 10 { format!("\"{text}T00:00:00Z\"") } else { format!("\"{text}\"") };
+    time::epoch_millis(&interlingua::json::Raw::owned(whole)).map(Since::Time).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_ago_or_dates() {
+        assert!(matches!(since("2h"), Ok(Since::Ago(ago)) if ago.as_secs() == 7200));
+        assert!(matches!(since("1970-01-02"), Ok(Since::Time(86_400_000))));
+        for wrong in ["", "h", "5y", "yesterday", "-1d", "99999999999999999999w"] {
+            assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
+}

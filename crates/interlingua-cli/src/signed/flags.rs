@@ -1,0 +1,194 @@
+//! Flags of the commands for signed records.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use interlingua_record::signed::{KeyAlgorithm, REMOVABLE, RedactedPlace, place_of_pointer};
+
+use crate::flags::QuietFlag;
+
+/// Make a key pair for signing records
+///
+/// Writes the private key to FILE (PEM, PKCS#8; only you can read it) and the public key to FILE.pub, and prints the id of
+/// the key. An existing file is never replaced.
+#[derive(Debug, Args)]
+pub(crate) struct Keygen {
+    /// The file of the private key
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The algorithm: `ed25519`, or `es256` (ECDSA on P-256)
+    #[arg(long, value_name = "ALGORITHM", default_value = "ed25519", value_parser = algorithm, hide_default_value = true)]
+    pub(crate) alg: KeyAlgorithm,
+}
+
+/// Sign a record
+///
+/// Writes a signature file (COSE_Sign1) with two signatures: one over the exact bytes of the record, and one over the tree of
+/// its entries, which still holds after `redact`.
+#[derive(Debug, Args)]
+pub(crate) struct Sign {
+    /// The record, a JSON file with one record (`convert --to record`); `-` for stdin
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: PathBuf,
+
+    /// The private key (PEM, PKCS#8), as made by `keygen`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+
+    /// Your name, as verifiers will see it; never the vendor of the model
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) signer: String,
+
+    /// Leave the record out of the signature file; the verifier needs both files
+    #[arg(long)]
+    pub(crate) detached: bool,
+
+    /// Sign only the tree of a record that still grows; implies `--detached`
+    #[arg(long)]
+    pub(crate) checkpoint: bool,
+
+    /// The signature file of an earlier state of the same record: the new tree continues its tree
+    #[arg(long, value_name = "FILE")]
+    pub(crate) earlier: Option<PathBuf>,
+
+    /// The signature file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
+}
+
+/// Verify a signature file
+///
+/// Prints for each signature whether it holds, who signed, and what is covered. Exit code 0 if the file has a signature and
+/// all its signatures hold, 3 if one does not hold.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The signature file, or the proof
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// FILE is a proof made by `prove`
+    #[arg(long, conflicts_with = "record")]
+    pub(crate) proof: bool,
+
+    /// The record, if it is not in the signature file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The public key of the signer (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+
+    /// The signature file with the newest state of the record that you have seen: an older state is refused
+    #[arg(long, value_name = "FILE")]
+    pub(crate) earlier: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a proof for a reader who does not get the record
+///
+/// With ENTRY, the proof shows that this entry is part of the signed record; it discloses the entry and no other entry.
+/// With `--earlier`, it shows that the record continues an earlier state of itself; it discloses no entry.
+#[derive(Debug, Args)]
+pub(crate) struct Prove {
+    /// The signature file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The position of the entry in the record, from 0
+    #[arg(value_name = "ENTRY", required_unless_present = "earlier", conflicts_with = "earlier")]
+    pub(crate) entry: Option<u64>,
+
+    /// The record, if it is not in the signature file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The public key of the signer (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+
+    /// The signature file of an earlier state of the record
+    #[arg(long, value_name = "FILE")]
+    pub(crate) earlier: Option<PathBuf>,
+
+    /// The proof to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// Remove content from a signed record; the tree of its entries stays signed
+///
+/// Writes the record with a mark in place of each removed entry or part, and a signature file with the tree head alone:
+/// the signature over the exact bytes no longer applies. Exit code 3 if a copy of a removed text or a secret is still in the
+/// record.
+#[derive(Debug, Args)]
+pub(crate) struct Redact {
+    /// The signature file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The record, if it is not in the signature file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The public key of the signer (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+
+    /// Remove the entries at these positions, from 0
+    #[arg(long, value_name = "N", num_args = 1.., required_unless_present_any = ["path", "rule"])]
+    pub(crate) entry: Vec<u64>,
+
+    /// Remove the parts of entries at these JSON pointers, such as `/session/entries/3/output`
+    #[arg(long, value_name = "POINTER", num_args = 1.., value_parser = place)]
+    pub(crate) path: Vec<RedactedPlace>,
+
+    /// Remove the parts with matches of this rule
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Option<RedactRule>,
+
+    /// A file with rules of your own for `--rule secrets` (TOML)
+    #[arg(long, value_name = "FILE", requires = "rule")]
+    pub(crate) rules: Option<PathBuf>,
+
+    /// Remove copies of the removed texts as well
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+
+    /// The record to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// The signature file to write (default: the name of the new record with `.cose` added)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) head: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) quiet: QuietFlag,
+}
+
+/// A rule for content to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RedactRule {
+    /// Credentials that are recognised by their form
+    Secrets,
+}
+
+fn place(pointer: &str) -> Result<RedactedPlace, String> {
+    place_of_pointer(pointer).ok_or_else(|| {
+        format!("a pointer is `/session/entries/N` or names a part of an entry: {}", REMOVABLE.join(", "))
+    })
+}
+
+fn algorithm(name: &str) -> Result<KeyAlgorithm, String> {
+    [KeyAlgorithm::Ed25519, KeyAlgorithm::Es256]
+        .into_iter()
+        .find(|algorithm| algorithm.name() == name)
+        .ok_or_else(|| "the algorithms are `ed25519` and `es256`".to_owned())
+}

@@ -1,0 +1,270 @@
+//! `keygen`, `sign`, `verify`, `prove` and `redact`: keys, signatures, proofs and redaction of records.
+
+pub(crate) mod flags;
+mod words;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use interlingua::json::Output;
+use interlingua_record::secrets::SecretRules;
+use interlingua_record::signed::{
+    self, KeyError, MAX_FILE, ProofSource, PublicKey, RedactPlan, SignSettings, SignatureFault, SigningKey,
+    hex,
+};
+use interlingua_report::safe;
+
+use crate::error::{CommandError, Exit};
+use crate::outputs::{self, Sink};
+use crate::talk::{self, Talk};
+use flags::{Keygen, Prove, Redact, RedactRule, Sign, Verify};
+
+/// Makes a key pair.
+pub(crate) fn keygen(args: &Keygen) -> Result<Exit, CommandError> {
+    let public_file = with_suffix(&args.file, ".pub");
+    for file in [&args.file, &public_file] {
+        if file.symlink_metadata().is_ok() {
+            return Err(CommandError::Exists(file.clone()));
+        }
+    }
+    let pem = SigningKey::generate(args.alg).map_err(|error| key_error(&args.file, error))?;
+    let key = SigningKey::from_pem(&pem).map_err(|error| key_error(&args.file, error))?;
+    write_new(&args.file, pem.as_bytes(), true)?;
+    write_new(&public_file, key.public().to_pem().as_bytes(), false)?;
+    talk::text(&format!("{}\n", hex(&key.public().kid())))?;
+    Ok(Exit::Done)
+}
+
+/// Writes a file that does not exist yet. A private file is readable by its owner only, from its first byte on.
+fn write_new(path: &Path, bytes: &[u8], is_private: bool) -> Result<(), CommandError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
+    let write = || {
+        let mut file = options.open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CommandError::Exists(path.to_owned()),
+        _ => CommandError::Write(path.to_owned(), error),
+    })
+}
+
+/// Signs a record.
+pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
+    let mut read: Vec<&Path> = vec![&args.record, &args.key];
+    read.extend(args.earlier.as_deref());
+    outputs::check_places(&[&args.output], &read)?;
+    let pem = read_text(&args.key)?;
+    let key = SigningKey::from_pem(&pem).map_err(|error| key_error(&args.key, error))?;
+    let earlier = args.earlier.as_deref().map(read_file).transpose()?;
+    let settings = SignSettings {
+        key: &key,
+        signer: &args.signer,
+        time: now(),
+        attached: !args.detached && !args.checkpoint,
+        checkpoint: args.checkpoint,
+        earlier: earlier.as_deref(),
+    };
+    let record = open(&args.record)?;
+    let signed = signed::sign(record, &settings).map_err(|fault| refused(&args.record, &fault))?;
+    outputs::write_file(&args.output, Some(&args.record), &signed.file)?;
+    let mut message = format!(
+        "signed {} entries, {} bytes with the key {}\n",
+        signed.facts.entries,
+        signed.bytes,
+        hex(&key.public().kid())
+    );
+    if signed.by_digest {
+        message
+            .push_str("the record has more than 64 MiB: its SHA-256 digest is signed (COSE hash envelope)\n");
+    }
+    if !signed.has_metadata && !args.checkpoint {
+        message.push_str("no trace metadata: the record lacks a time, a session id or a model provider\n");
+    }
+    talk.say(&message);
+    Ok(Exit::Done)
+}
+
+/// Verifies a signature file or a proof.
+pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
+    let key = public_key(&args.key)?;
+    let file = read_file(&args.file)?;
+    let earlier = args.earlier.as_deref().map(read_file).transpose()?;
+    if args.proof {
+        let result = signed::verify_proof(&file, &key, earlier.as_deref());
+        let name = safe::path_name(&args.file);
+        talk::text(&if args.json {
+            words::proof_json(&name, &result, &key)
+        } else {
+            words::proof(&name, &result, &key)
+        })?;
+        return Ok(if result.is_ok() { Exit::Done } else { Exit::Failed });
+    }
+    let mut record = args.record.as_deref().map(open).transpose()?;
+    let record = record.as_mut().map(|record| record as &mut dyn Read);
+    let result = signed::verify(&file, record, &key, earlier.as_deref());
+    let name = safe::path_name(&args.file);
+    talk::text(&if args.json {
+        words::verified_json(&name, &result, &key)
+    } else {
+        words::verified(&name, &result, &key)
+    })?;
+    Ok(match result {
+        Ok(verification) if verification.is_sound() => Exit::Done,
+        Ok(_) | Err(_) => Exit::Failed,
+    })
+}
+
+/// Makes a proof.
+pub(crate) fn prove(args: &Prove) -> Result<Exit, CommandError> {
+    let mut read: Vec<&Path> = vec![&args.file, &args.key];
+    read.extend(args.record.iter().chain(&args.earlier).map(PathBuf::as_path));
+    outputs::check_places(&[&args.output], &read)?;
+    let key = public_key(&args.key)?;
+    let file = read_file(&args.file)?;
+    let mut record = args.record.as_deref().map(open).transpose()?;
+    let record = record.as_mut().map(|record| record as &mut dyn Read);
+    let source = ProofSource { file: &file, record, key: &key };
+    let proof = match (args.entry, &args.earlier) {
+        (Some(entry), _) => signed::prove_entry(source, entry),
+        (None, Some(earlier)) => signed::prove_continuation(source, &read_file(earlier)?),
+        // clap requires one of the two.
+        (None, None) => Err(SignatureFault::NotAProof),
+    };
+    let proof = proof.map_err(|fault| refused(&args.file, &fault))?;
+    outputs::write_file(&args.output, Some(&args.file), &proof)?;
+    Ok(Exit::Done)
+}
+
+/// Removes content from a signed record.
+pub(crate) fn redact(args: &Redact, talk: &Talk) -> Result<Exit, CommandError> {
+    let head_file = args.head.clone().unwrap_or_else(|| with_suffix(&args.output, ".cose"));
+    let mut read: Vec<&Path> = vec![&args.file, &args.key];
+    read.extend(args.record.iter().chain(&args.rules).map(PathBuf::as_path));
+    outputs::check_places(&[&args.output, &head_file], &read)?;
+    let key = public_key(&args.key)?;
+    let file = read_file(&args.file)?;
+    let plan = redact_plan(args)?;
+    let missing =
+        || io::Error::new(io::ErrorKind::NotFound, "the signature is detached, and `--record` is missing");
+    let open_record = || -> io::Result<Box<dyn Read>> {
+        let path = args.record.as_ref().ok_or_else(missing)?;
+        Ok(Box::new(File::open(path)?))
+    };
+    let source = args.record.as_deref().unwrap_or(&args.file);
+    let mut sink = SinkWriter(Sink::file(&args.output, Some(source))?);
+    let (head, report) = signed::redact(&file, &key, &open_record, &plan, &mut sink)
+        .map_err(|fault| refused(&args.file, &fault))?;
+    if let Some((entry, part)) = report.missing.first() {
+        let part = part.map(|part| format!(" with a part `{part}`")).unwrap_or_default();
+        let what = format!("the record has no entry {entry}{part}; nothing was written");
+        return Err(CommandError::Signature(safe::path_name(&args.file), what));
+    }
+    sink.0.finish()?;
+    outputs::write_file(&head_file, Some(source), &head)?;
+    talk.say(&words::redacted(&report));
+    let rest = words::left_over(&report);
+    if rest.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Talk::always(&rest);
+    Ok(Exit::Failed)
+}
+
+fn redact_plan(args: &Redact) -> Result<RedactPlan, CommandError> {
+    let mut plan = RedactPlan { everywhere: args.everywhere, ..RedactPlan::default() };
+    plan.entries.extend(&args.entry);
+    for (entry, part) in &args.path {
+        match part {
+            Some(part) => _ = plan.parts.insert((*entry, *part)),
+            None => _ = plan.entries.insert(*entry),
+        }
+    }
+    match args.rule {
+        Some(RedactRule::Secrets) => {
+            let mut rules = SecretRules::built_in();
+            if let Some(path) = &args.rules {
+                let text = fs::read_to_string(path)
+                    .map_err(|error| CommandError::Read(safe::path_name(path), error))?;
+                let added = rules.add_toml(&text);
+                added.map_err(|error| CommandError::Signature(safe::path_name(path), error.to_string()))?;
+            }
+            plan.secrets = Some(rules);
+        }
+        None => {}
+    }
+    Ok(plan)
+}
+
+/// A sink as a writer. Errors of the sink are reported when the sink is finished.
+struct SinkWriter(Sink);
+
+impl io::Write for SinkWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Output::write(&mut self.0, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn public_key(path: &Path) -> Result<PublicKey, CommandError> {
+    PublicKey::from_pem(&read_text(path)?).map_err(|error| key_error(path, error))
+}
+
+fn key_error(path: &Path, error: KeyError) -> CommandError {
+    CommandError::Signature(safe::path_name(path), error.to_string())
+}
+
+fn refused(path: &Path, fault: &SignatureFault) -> CommandError {
+    CommandError::Signature(safe::path_name(path), fault.to_string())
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, CommandError> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path).map_err(|error| CommandError::Read(safe::path_name(path), error))?;
+    Ok(Box::new(file))
+}
+
+/// Reads a signature file, up to its largest size.
+fn read_file(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| CommandError::Read(safe::path_name(path), error))?;
+    if bytes.len() as u64 > MAX_FILE {
+        let what = "the file is larger than any signature file (256 MiB)";
+        return Err(CommandError::Signature(safe::path_name(path), what.to_owned()));
+    }
+    Ok(bytes)
+}
+
+/// Reads a key file. The message of a failure holds no byte of it.
+fn read_text(path: &Path) -> Result<String, CommandError> {
+    let bytes = fs::read(path).map_err(|error| CommandError::Read(safe::path_name(path), error))?;
+    String::from_utf8(bytes).map_err(|_| key_error(path, KeyError::NoPem("PRIVATE KEY` or `PUBLIC KEY")))
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,327 @@
+//! Prose and JSON about signatures. Only verified values are printed.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use interlingua::json::escape_into;
+use interlingua_record::signed::{
+    EnvelopeFacts, HeadFacts, ProofFacts, PublicKey, RedactReport, RedactedPlace, Removed, SignatureCheck,
+    SignatureFault, TreeHead, Verification, hex,
+};
+use interlingua_report::safe;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+
+/// How many removed places the prose lists.
+const LISTED: usize = 20;
+
+/// The result for a file, as text.
+pub(super) fn verified(name: &str, result: &Result<Verification, SignatureFault>, key: &PublicKey) -> String {
+    let name = safe::exact_line(name);
+    let verification = match result {
+        Ok(verification) => verification,
+        Err(fault) => {
+            return format!("{name}: {RED}not valid{RED:#}\n  {}\n", safe::exact_line(&fault.to_string()));
+        }
+    };
+    let mut text = if verification.is_sound() {
+        format!("{name}: {GREEN}valid{GREEN:#}\n")
+    } else {
+        format!("{name}: {RED}not valid{RED:#}\n")
+    };
+    let _ = writeln!(text, "  key: {} {}", key.algorithm().name(), hex(&key.kid()));
+    text.push_str("  signature over the exact bytes: ");
+    match &verification.envelope {
+        SignatureCheck::Holds(facts) => envelope(facts, &mut text),
+        SignatureCheck::Fails(fault) => fails(fault, &mut text),
+        SignatureCheck::Absent => {
+            let _ = writeln!(text, "{YELLOW}none{YELLOW:#} (a checkpoint, or a redacted record)");
+        }
+    }
+    text.push_str("  signature over the tree of entries: ");
+    match &verification.head {
+        SignatureCheck::Holds(facts) => head(facts, &mut text),
+        SignatureCheck::Fails(fault) => fails(fault, &mut text),
+        SignatureCheck::Absent => {
+            let _ = writeln!(text, "{YELLOW}none{YELLOW:#}");
+        }
+    }
+    text
+}
+
+fn fails(fault: &SignatureFault, text: &mut String) {
+    let _ = writeln!(text, "{RED}does not hold{RED:#}: {}", safe::exact_line(&fault.to_string()));
+}
+
+fn envelope(facts: &EnvelopeFacts, text: &mut String) {
+    let EnvelopeFacts { signer, session, time, bytes, digest, has_metadata } = facts;
+    let _ = writeln!(text, "{GREEN}holds{GREEN:#}");
+    signed_by(signer, session, *time, text);
+    let _ = writeln!(text, "    covers all {bytes} bytes of the record, SHA-256 {}", hex(digest));
+    let metadata = if *has_metadata { "present, and confirmed by the record" } else { "none" };
+    let _ = writeln!(text, "    trace metadata: {metadata}");
+}
+
+fn head(facts: &HeadFacts, text: &mut String) {
+    let HeadFacts { head, removed, continues } = facts;
+    let _ = writeln!(text, "{GREEN}holds{GREEN:#}");
+    signed_by(&head.signer, &head.session, Some(head.time), text);
+    let _ = writeln!(
+        text,
+        "    covers {} entries and the members around them, root {}",
+        head.size,
+        hex(&head.root)
+    );
+    if let Some(size) = continues {
+        let _ = writeln!(text, "    continues the earlier state of {size} entries");
+    }
+    if removed.entries + removed.parts > 0 {
+        let _ = writeln!(
+            text,
+            "    {YELLOW}removed after signing{YELLOW:#}: {} entries, and {} parts of other entries",
+            removed.entries, removed.parts
+        );
+        let places: Vec<String> = removed.places.iter().take(LISTED).map(place_words).collect();
+        let _ = writeln!(text, "      {}", places.join(", "));
+    }
+}
+
+fn signed_by(signer: &str, session: &str, time: Option<u64>, text: &mut String) {
+    let time = time.map_or_else(|| "at an unknown time".to_owned(), |time| format!("at {}", utc(time)));
+    let _ = writeln!(
+        text,
+        "    signed by `{}` for the session `{}` {time} by the signer's clock",
+        safe::exact_line(signer),
+        safe::exact_line(session)
+    );
+}
+
+/// The result for a file, as JSON.
+pub(super) fn verified_json(
+    name: &str,
+    result: &Result<Verification, SignatureFault>,
+    key: &PublicKey,
+) -> String {
+    let is_sound = matches!(result, Ok(verification) if verification.is_sound());
+    let mut json = format!(
+        r#"{{"file":{},"valid":{is_sound},"key":{{"algorithm":{},"kid":"{}"}}"#,
+        quoted(name),
+        quoted(key.algorithm().name()),
+        hex(&key.kid())
+    );
+    match result {
+        Err(fault) => {
+            let _ = write!(json, r#","reason":{}"#, quoted(&fault.to_string()));
+        }
+        Ok(Verification { envelope, head }) => {
+            let _ = write!(
+                json,
+                r#","bytes":{},"tree":{}"#,
+                check(envelope, envelope_json),
+                check(head, head_json)
+            );
+        }
+    }
+    json.push_str("}\n");
+    json
+}
+
+fn check<T>(check: &SignatureCheck<T>, facts: impl Fn(&T) -> String) -> String {
+    match check {
+        SignatureCheck::Holds(found) => format!(r#"{{"status":"holds",{}}}"#, facts(found)),
+        SignatureCheck::Fails(fault) => {
+            format!(r#"{{"status":"fails","reason":{}}}"#, quoted(&fault.to_string()))
+        }
+        SignatureCheck::Absent => r#"{"status":"absent"}"#.to_owned(),
+    }
+}
+
+fn envelope_json(facts: &EnvelopeFacts) -> String {
+    let EnvelopeFacts { signer, session, time, bytes, digest, has_metadata } = facts;
+    let time = time.map_or_else(|| "null".to_owned(), |time| time.to_string());
+    format!(
+        r#""signer":{},"session":{},"time":{time},"size":{bytes},"sha-256":"{}","trace-metadata":{has_metadata}"#,
+        quoted(signer),
+        quoted(session),
+        hex(digest)
+    )
+}
+
+fn head_json(facts: &HeadFacts) -> String {
+    let HeadFacts { head, removed: Removed { entries, parts, places }, continues } = facts;
+    let place = |(entry, part): &(u64, Option<&'static str>)| match part {
+        Some(part) => format!(r#"{{"entry":{entry},"part":{}}}"#, quoted(part)),
+        None => format!(r#"{{"entry":{entry}}}"#),
+    };
+    let places: Vec<String> = places.iter().map(place).collect();
+    let continues = continues.map(|size| format!(r#","continues":{size}"#)).unwrap_or_default();
+    format!(
+        r#""signer":{},"session":{},"time":{},"entries":{},"root":"{}"{continues},"removed":{{"entries":{entries},"parts":{parts},"places":[{}]}}"#,
+        quoted(&head.signer),
+        quoted(&head.session),
+        head.time,
+        head.size,
+        hex(&head.root),
+        places.join(",")
+    )
+}
+
+/// The result for a proof, as text. The entry is printed, because the proof holds it and the signature covers it.
+pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &PublicKey) -> String {
+    let name = safe::exact_line(name);
+    let facts = match result {
+        Ok(facts) => facts,
+        Err(fault) => {
+            return format!("{name}: {RED}not valid{RED:#}\n  {}\n", safe::exact_line(&fault.to_string()));
+        }
+    };
+    let mut text = format!("{name}: {GREEN}valid{GREEN:#}\n");
+    let _ = writeln!(text, "  key: {} {}", key.algorithm().name(), hex(&key.kid()));
+    match facts {
+        ProofFacts::Entry { head, index, entry, removed } => {
+            let _ = writeln!(text, "  entry {index} is part of the signed record of {} entries", head.size);
+            signed_by(&head.signer, &head.session, Some(head.time), &mut text);
+            if !removed.is_empty() {
+                let _ = writeln!(text, "    {YELLOW}removed after signing{YELLOW:#}: {}", removed.join(", "));
+            }
+            let _ = writeln!(text, "  {}", safe::exact_line(&String::from_utf8_lossy(entry)));
+        }
+        ProofFacts::Continuation { earlier, head } => {
+            let _ = writeln!(
+                text,
+                "  the signed record of {} entries continues the signed state of {} entries",
+                head.size, earlier.size
+            );
+            signed_by(&earlier.signer, &earlier.session, Some(earlier.time), &mut text);
+            signed_by(&head.signer, &head.session, Some(head.time), &mut text);
+        }
+    }
+    text
+}
+
+/// The result for a proof, as JSON.
+pub(super) fn proof_json(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &PublicKey) -> String {
+    let facts = match result {
+        Err(fault) => format!(r#","reason":{}"#, quoted(&fault.to_string())),
+        Ok(ProofFacts::Entry { head, index, entry, removed }) => {
+            let removed: Vec<String> = removed.iter().map(|part| quoted(part)).collect();
+            format!(
+                r#","head":{},"index":{index},"entry":{},"removed":[{}]"#,
+                tree_head_json(head),
+                quoted(&String::from_utf8_lossy(entry)),
+                removed.join(",")
+            )
+        }
+        Ok(ProofFacts::Continuation { earlier, head }) => {
+            format!(r#","head":{},"earlier":{}"#, tree_head_json(head), tree_head_json(earlier))
+        }
+    };
+    format!(
+        "{{\"file\":{},\"valid\":{},\"key\":{{\"algorithm\":{},\"kid\":\"{}\"}}{facts}}}\n",
+        quoted(name),
+        result.is_ok(),
+        quoted(key.algorithm().name()),
+        hex(&key.kid())
+    )
+}
+
+fn tree_head_json(head: &TreeHead) -> String {
+    format!(
+        r#"{{"signer":{},"session":{},"time":{},"entries":{},"root":"{}"}}"#,
+        quoted(&head.signer),
+        quoted(&head.session),
+        head.time,
+        head.size,
+        hex(&head.root)
+    )
+}
+
+/// The removed places and the classes of found secrets.
+pub(super) fn redacted(report: &RedactReport) -> String {
+    let entries = report.places.iter().filter(|(_, part)| part.is_none()).count();
+    let mut text =
+        format!("removed {entries} entries, and {} parts of other entries\n", report.places.len() - entries);
+    let places: Vec<String> = report.places.iter().take(LISTED).map(place_words).collect();
+    if !places.is_empty() {
+        let more = report.places.len() - places.len();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let _ = writeln!(text, "  {}{more}", places.join(", "));
+    }
+    for (class, count) in &report.secrets {
+        let _ = writeln!(text, "  secrets of the class {}: {count}", safe::exact_line(class));
+    }
+    text
+}
+
+/// Removed texts and secrets that are still in the record; empty if there are none.
+pub(super) fn left_over(report: &RedactReport) -> String {
+    let mut text = String::new();
+    if !report.copies.is_empty() {
+        let places: Vec<String> = report.copies.iter().take(LISTED).map(place_words).collect();
+        let _ = writeln!(text, "copies of removed texts are still in the record: {}", places.join(", "));
+        text.push_str("hint: `--everywhere` removes them, too\n");
+    }
+    if report.copy_in_frame {
+        text.push_str(
+            "a removed text is still in the members outside the entries, which cannot be redacted\n",
+        );
+    }
+    if !report.in_frame.is_empty() {
+        let classes: Vec<String> = report.in_frame.iter().map(|class| safe::exact_line(class)).collect();
+        let _ = writeln!(
+            text,
+            "secrets are in the members outside the entries, which cannot be redacted: {}",
+            classes.join(", ")
+        );
+    }
+    text
+}
+
+fn place_words((entry, part): &RedactedPlace) -> String {
+    match part {
+        Some(part) => format!("entry {entry} `{part}`"),
+        None => format!("entry {entry}"),
+    }
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    let mut json = String::from("\"");
+    escape_into(text, &mut json);
+    json.push('"');
+    json
+}
+
+/// Seconds since 1970 as RFC 3339 text.
+fn utc(time: u64) -> String {
+    let (days, seconds) = (time / 86_400, time % 86_400);
+    // The civil calendar in eras of 400 years that begin on the first of March.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!(
+        "{:04}-{month:02}-{day_of_month:02}T{:02}:{:02}:{:02}Z",
+        year + era * 400 + next_year,
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn seconds_are_dates() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
+        assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
+    }
+}

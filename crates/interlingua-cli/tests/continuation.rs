@@ -1,0 +1,245 @@
+//! `list` and `continue` on a home folder: the new session is there, compared, never overwritten, and removed again.
+
+#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SOURCE: &str = ".pi/agent/sessions/--w--/s.jsonl";
+
+/// A home folder with one session of Pi.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().expect("a folder"));
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../interlingua/fixtures/agents/pi/2026-11/shapes.jsonl");
+        let place = home.path(SOURCE);
+        fs::create_dir_all(place.parent().expect("a parent")).expect("a folder");
+        fs::copy(fixture, place).expect("a copy");
+        fs::create_dir(home.path("work")).expect("a folder");
+        home
+    }
+
+    fn path(&self, place: &str) -> PathBuf {
+        self.0.path().join(place)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
+        command.args(arguments).current_dir(self.path("work")).env_clear().env("HOME", self.0.path());
+        command.output().expect("it runs")
+    }
+
+    /// The output of a command that succeeds.
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn carried(&self, agent: &str) -> serde_json::Value {
+        let text = self.done(&["continue", "latest:pi", "--in", agent, "--dir", ".", "-q", "--json"]);
+        serde_json::from_str(&text).expect("JSON")
+    }
+}
+
+fn file_of(carried: &serde_json::Value) -> PathBuf {
+    PathBuf::from(carried["file"].as_str().expect("a path"))
+}
+
+#[test]
+fn a_session_goes_on_in_every_agent() {
+    let home = Home::new();
+    let source = fs::read(home.path(SOURCE)).expect("the source");
+    let agents =
+        ["claude", "codex", "gemini", "qwen", "opencode", "copilot", "kimi-cli", "kimi-code", "claude-code"];
+    for agent in agents {
+        let carried = home.carried(agent);
+        let file = file_of(&carried);
+        assert!(
+            file.starts_with(home.0.path().canonicalize().expect("a path"))
+                || file.starts_with(home.0.path())
+        );
+        for sort in ["prompts", "answers", "calls", "results"] {
+            let compared = &carried["compared"][sort];
+            assert_eq!(compared["all"], compared["kept"], "{agent}: {sort}");
+        }
+        assert!(carried["compared"]["prompts"]["all"].as_u64() > Some(0), "{agent}: {carried}");
+        let checked = home.run(&["check", "-q", file.to_str().expect("UTF-8")]);
+        assert!(checked.status.success(), "{agent}: {}", String::from_utf8_lossy(&checked.stderr));
+    }
+    assert_eq!(fs::read(home.path(SOURCE)).expect("the source"), source, "the source is as it was");
+    let kimi = fs::read_to_string(home.path(".kimi/kimi.json")).expect("the index of Kimi CLI");
+    let kimi: serde_json::Value = serde_json::from_str(&kimi).expect("JSON");
+    let work = home.path("work").canonicalize().expect("a path");
+    assert_eq!(kimi["work_dirs"][0]["path"].as_str(), work.to_str());
+}
+
+#[test]
+fn again_later_the_same_session_is_written() {
+    let home = Home::new();
+    let first = home.carried("codex");
+    let second = home.carried("codex");
+    assert_eq!(first, second);
+    let lines = fs::read_to_string(file_of(&first)).expect("the session").lines().count();
+    let mut log = fs::read_to_string(home.path(SOURCE)).expect("the source");
+    let id = log
+        .lines()
+        .filter_map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).ok()?["id"].as_str().map(str::to_owned)
+        })
+        .next_back();
+    log += &serde_json::json!({
+        "type": "message", "id": "later", "parentId": id, "timestamp": "2026-11-16T00:00:00.000Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": "one more thing"}], "timestamp": 1_794_744_000_000_u64},
+    })
+    .to_string();
+    log.push('\n');
+    fs::write(home.path(SOURCE), log).expect("a longer source");
+    let third = home.carried("codex");
+    assert_eq!(third["file"], first["file"]);
+    let text = fs::read_to_string(file_of(&third)).expect("the session");
+    assert!(text.lines().count() > lines && text.contains("one more thing"));
+}
+
+#[test]
+fn a_session_that_has_gone_on_is_never_overwritten() {
+    let home = Home::new();
+    let first = file_of(&home.carried("claude"));
+    let mut text = fs::read_to_string(&first).expect("the session");
+    text += "{\"type\":\"user\",\"uuid\":\"u9\",\"message\":{\"role\":\"user\",\"content\":\"went on\"}}\n";
+    fs::write(&first, &text).expect("a line of the user");
+    let second = file_of(&home.carried("claude"));
+    assert_ne!(first, second);
+    assert_eq!(fs::read_to_string(&first).expect("the session"), text);
+    // What went on is not removed either.
+    let source = home.path(SOURCE);
+    let undone = home.run(&["continue", source.to_str().expect("UTF-8"), "--in", "claude", "--undo"]);
+    assert!(!undone.status.success() && first.exists());
+    assert!(String::from_utf8_lossy(&undone.stderr).contains("has gone on since"));
+}
+
+#[test]
+fn undo_removes_the_copy_and_its_index_entry() {
+    let home = Home::new();
+    let source = home.path(SOURCE);
+    let source = source.to_str().expect("UTF-8");
+    for agent in ["kimi-cli", "kimi-code", "claude"] {
+        let file = file_of(&home.carried(agent));
+        home.done(&["continue", source, "--in", agent, "--undo"]);
+        assert!(!file.exists(), "{agent}");
+        let again = home.run(&["continue", source, "--in", agent, "--undo"]);
+        assert_eq!(again.status.code(), Some(2), "{agent}: nothing is left to undo");
+    }
+    let kimi = fs::read_to_string(home.path(".kimi/kimi.json")).expect("the index of Kimi CLI");
+    assert_eq!(kimi, r#"{"work_dirs":[]}"#);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let home = Home::new();
+    home.done(&["continue", "latest", "--in", "claude", "--dry-run"]);
+    assert!(!home.path(".claude").exists() && !home.path(".local").exists());
+}
+
+#[test]
+fn wrong_sessions_and_agents_are_refused() {
+    let home = Home::new();
+    for (arguments, code, word) in [
+        (&["continue", "latest", "--in", "amp"][..], 2, "amp"),
+        (&["continue", "latest", "--in", "pi"], 2, "already"),
+        (&["continue", "latest:codex", "--in", "claude"], 1, "latest:codex"),
+        (&["continue", "--in", "claude"], 2, "no session is named"),
+        (&["continue", "latest", "--in", "claude", "--dir", "nowhere"], 1, "nowhere"),
+        (&["show", "deadbeef1234"], 1, "deadbeef1234"),
+    ] {
+        let output = home.run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
+        assert!(told.contains(word), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn words_are_found_and_new_words_too() {
+    let home = Home::new();
+    let hits = |query: &[&str]| {
+        let found = home.done(&[&["find", "--json"], query].concat());
+        let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
+        let sessions = found["sessions"].as_array().expect("sessions").iter();
+        sessions.map(|session| session["hits"].as_array().map_or(0, Vec::len)).sum::<usize>()
+    };
+    assert_eq!(hits(&["perihelion"]), 0);
+    let mut log = fs::read_to_string(home.path(SOURCE)).expect("the source");
+    log += &serde_json::json!({
+        "type": "message", "id": "later", "parentId": null, "timestamp": "2026-11-16T00:00:00.000Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": "Mind the Perihelion, twice"}]},
+    })
+    .to_string();
+    log.push('\n');
+    fs::write(home.path(SOURCE), log).expect("a longer source");
+    assert_eq!(hits(&["perihelion"]), 1);
+    assert_eq!(hits(&["\"the perihelion\"", "agent:pi"]), 1);
+    assert_eq!(hits(&["perihelion", "agent:codex"]), 0);
+    assert_eq!(hits(&["perihelion", "tool:bash"]), 0);
+    assert_eq!(hits(&["\"perihelion the\""]), 0);
+    let text = home.done(&["find", "perihelion"]);
+    assert!(text.contains("you: Mind the Perihelion, twice") && text.contains("interlingua show "), "{text}");
+    assert_eq!(home.run(&["find", "agent:pi"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_backup_gives_deleted_sessions_back() {
+    let home = Home::new();
+    let original = fs::read(home.path(SOURCE)).expect("the source");
+    home.done(&["backup", "saved"]);
+    let index = fs::read_to_string(home.path("work/saved/index.jsonl")).expect("the index");
+    assert_eq!(index.lines().count(), 1);
+    home.done(&["backup", "saved"]);
+    assert_eq!(
+        fs::read_to_string(home.path("work/saved/index.jsonl")).expect("the index"),
+        index,
+        "nothing changed"
+    );
+    let clobbered = home.run(&["restore", "s.jsonl", "saved"]);
+    assert_eq!(clobbered.status.code(), Some(1), "an existing session is never overwritten");
+    fs::remove_file(home.path(SOURCE)).expect("removed");
+    home.done(&["restore", "s.jsonl", "saved"]);
+    assert_eq!(fs::read(home.path(SOURCE)).expect("restored"), original);
+    // A changed session is a second state; the first one stays.
+    fs::write(home.path(SOURCE), [&original[..], b"\n"].concat()).expect("changed");
+    home.done(&["backup", "saved"]);
+    home.done(&["backup", "saved", "--verify"]);
+    home.done(&["restore", "s.jsonl", "saved", "-o", "newest.jsonl"]);
+    assert_eq!(fs::read(home.path("work/newest.jsonl")).expect("restored").len(), original.len() + 1);
+    assert_eq!(home.run(&["restore", "nothing", "saved"]).status.code(), Some(1));
+    // One flipped byte is found, and nothing is restored from it.
+    let digest = index.split("\"sha256\":\"").nth(1).expect("a digest")[..64].to_owned();
+    let object = home.path(&format!("work/saved/objects/{}/{digest}.gz", &digest[..2]));
+    let mut packed = fs::read(&object).expect("the object");
+    let middle = packed.len() / 2;
+    packed[middle] ^= 1;
+    fs::write(&object, packed).expect("damaged");
+    assert_eq!(home.run(&["backup", "saved", "--verify"]).status.code(), Some(3));
+    fs::write(home.path("work/saved/index.jsonl"), &index).expect("the first state alone");
+    let damaged = home.run(&["restore", "s.jsonl", "saved", "-o", "damaged.jsonl"]);
+    assert!(!damaged.status.success() && !home.path("work/damaged.jsonl").exists());
+}
+
+#[test]
+fn listed_sessions_are_shown_by_their_names() {
+    let home = Home::new();
+    let listed: serde_json::Value = serde_json::from_str(&home.done(&["list", "--json"])).expect("JSON");
+    let [session] = &listed["sessions"].as_array().expect("sessions")[..] else { panic!("{listed}") };
+    assert_eq!(session["agent"], "pi");
+    let id = session["id"].as_str().expect("an id");
+    let by_path = home.done(&["show", home.path(SOURCE).to_str().expect("UTF-8")]);
+    assert_eq!(home.done(&["show", &id[..8]]), by_path);
+    assert_eq!(home.done(&["show", "latest"]), by_path);
+    assert!(home.done(&["list"]).contains(&id[..8]));
+    assert!(!home.done(&["list", "--agent", "codex"]).contains(&id[..8]));
+    assert!(!home.done(&["list", "--here"]).contains(&id[..8]));
+}

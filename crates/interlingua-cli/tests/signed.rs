@@ -1,0 +1,226 @@
+//! Keys, signatures, proofs and redaction, tested through the command.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
+mod support;
+
+use support::Dir;
+
+/// A folder with a key pair, a record of three messages and its signatures.
+fn signed_dir(test: &str) -> Dir {
+    let dir = Dir::new(test);
+    dir.write("log.jsonl", support::log(3));
+    for command in [
+        "convert -q log.jsonl --to record -o record.json",
+        "keygen ann.key",
+        "sign record.json --key ann.key --signer Ann -o attached.cose",
+        "sign -q record.json --key ann.key --signer Ann --detached -o detached.cose",
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.stderr);
+    }
+    dir
+}
+
+fn text(dir: &Dir, name: &str) -> String {
+    String::from_utf8_lossy(&dir.read(name)).into_owned()
+}
+
+#[test]
+fn a_key_pair_is_private_never_replaced_and_never_printed() {
+    let dir = Dir::new("keygen");
+    for algorithm in ["ed25519", "es256"] {
+        let ran = dir.run(&format!("keygen {algorithm}.key --alg {algorithm}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(ran.stdout().trim_end().len(), 64);
+        let private = text(&dir, &format!("{algorithm}.key"));
+        assert!(private.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        assert!(text(&dir, &format!("{algorithm}.key.pub")).starts_with("-----BEGIN PUBLIC KEY-----\n"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let path = dir.path().join(format!("{algorithm}.key"));
+            let mode = std::fs::metadata(path).expect("the key exists").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let again = dir.run(&format!("keygen {algorithm}.key"));
+        assert_eq!(again.code, Some(2));
+        assert_eq!(text(&dir, &format!("{algorithm}.key")), private);
+        // A damaged private key, and a private key in place of a public one: no line of the key is in a message.
+        let body = private.lines().nth(1).expect("a key has a second line");
+        dir.write("damaged.key", private.replace("-----END", "-----"));
+        dir.write("cut.key", private.replacen(&body[8..16], "", 1));
+        dir.write("record.json", "{}");
+        for command in [
+            "sign record.json --key damaged.key --signer x -o out.cose".to_owned(),
+            "sign record.json --key cut.key --signer x -o out.cose".to_owned(),
+            format!("verify record.json --key {algorithm}.key"),
+            format!("sign record.json --key {algorithm}.key --signer x -o out.cose"),
+        ] {
+            let ran = dir.run(&command);
+            assert_eq!(ran.code, Some(1), "{command}");
+            let printed = format!("{}{}", ran.stdout(), ran.stderr);
+            assert!(!printed.contains(&body[16..32]), "{command}: {printed}");
+        }
+    }
+    // A public key that exists is not replaced either, and no private key is left beside it.
+    dir.write("other.key.pub", "mine");
+    assert_eq!(dir.run("keygen other.key").code, Some(2));
+    assert_eq!(text(&dir, "other.key.pub"), "mine");
+    assert!(!dir.path().join("other.key").exists());
+}
+
+#[test]
+fn both_signatures_are_reported_with_signer_key_and_cover() {
+    let dir = signed_dir("sign-verify");
+    for command in [
+        "verify attached.cose --key ann.key.pub",
+        "verify detached.cose --record record.json --key ann.key.pub",
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let size = dir.read("record.json").len();
+        for words in [
+            ": valid\n",
+            "  signature over the exact bytes: holds\n",
+            "signed by `Ann` for the session `s` at 20",
+            &format!("covers all {size} bytes of the record, SHA-256 "),
+            "  signature over the tree of entries: holds\n",
+            "covers 3 entries and the members around them, root ",
+        ] {
+            assert!(ran.stdout().contains(words), "{words}: {}", ran.stdout());
+        }
+    }
+}
+
+#[test]
+fn a_changed_record_fails_with_code_3_and_no_unverified_value() {
+    let dir = signed_dir("changed-record");
+    dir.write("changed.json", text(&dir, "record.json").replace("hi 1", "hi 2"));
+    let ran = dir.run("verify detached.cose --record changed.json --key ann.key.pub");
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.stdout().contains("exact bytes: does not hold: the bytes of the record are not the signed bytes")
+    );
+    assert!(
+        ran.stdout().contains("tree of entries: does not hold: the entries do not lead to the signed root")
+    );
+    assert!(!ran.stdout().contains("Ann"), "{}", ran.stdout());
+    let ran = dir.run("verify detached.cose --record changed.json --key ann.key.pub --json");
+    let json: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
+    assert_eq!((&json["valid"], &json["bytes"]["status"]), (&false.into(), &"fails".into()));
+    assert!(json["bytes"].get("signer").is_none() && json["tree"].get("signer").is_none());
+    for (command, reason) in [
+        ("verify attached.cose --record record.json --key ann.key.pub", "a second record was given"),
+        ("verify detached.cose --key ann.key.pub", "the record was not given"),
+        ("verify record.json --key ann.key.pub", "the file is JSON"),
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(3), "{command}");
+        assert!(ran.stdout().contains(reason), "{command}: {}", ran.stdout());
+    }
+    assert_eq!(dir.run("verify nothing.cose --key ann.key.pub").code, Some(1));
+    assert_eq!(dir.run("verify attached.cose").code, Some(2));
+}
+
+#[test]
+fn a_record_is_not_overwritten_by_its_signature() {
+    let dir = signed_dir("over-input");
+    assert_eq!(dir.run("sign record.json --key ann.key --signer x -o record.json").code, Some(2));
+    assert_eq!(dir.run("sign record.json --key ann.key --signer x -o ann.key").code, Some(2));
+}
+
+#[test]
+fn an_entry_is_proved_without_the_others() {
+    let dir = signed_dir("prove");
+    let ran = dir.run("prove attached.cose 1 --key ann.key.pub -o entry.proof");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = dir.run("verify entry.proof --proof --key ann.key.pub");
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout());
+    assert!(ran.stdout().contains("entry 1 is part of the signed record of 3 entries"));
+    assert!(ran.stdout().contains("hi 1") && !ran.stdout().contains("hi 0"));
+    assert!(!text(&dir, "entry.proof").contains("hi 0"));
+    let ran = dir.run("verify attached.cose --proof --key ann.key.pub");
+    assert_eq!((ran.code, ran.stdout().contains("not a proof")), (Some(3), true));
+    assert_eq!(dir.run("prove attached.cose 3 --key ann.key.pub -o no.proof").code, Some(1));
+    assert_eq!(dir.run("prove attached.cose --key ann.key.pub -o no.proof").code, Some(2));
+}
+
+#[test]
+fn checkpoints_of_a_growing_record_continue_each_other() {
+    let dir = Dir::new("checkpoints");
+    for (entries, name) in [(2, "old"), (5, "new")] {
+        dir.write(&format!("{name}.jsonl"), support::log(entries));
+        assert_eq!(dir.run(&format!("convert -q {name}.jsonl --to record -o {name}.json")).code, Some(0));
+    }
+    for (command, code) in [
+        ("keygen ann.key", 0),
+        ("sign -q old.json --key ann.key --signer Ann --checkpoint -o old.cose", 0),
+        ("sign -q new.json --key ann.key --signer Ann --detached --earlier old.cose -o new.cose", 0),
+        ("sign -q old.json --key ann.key --signer Ann --earlier new.cose -o no.cose", 1),
+        ("verify new.cose --record new.json --key ann.key.pub --earlier old.cose", 0),
+        ("verify old.cose --record old.json --key ann.key.pub --earlier new.cose", 3),
+        ("prove new.cose --record new.json --key ann.key.pub --earlier old.cose -o both.proof", 0),
+        ("verify both.proof --proof --key ann.key.pub", 0),
+        ("verify both.proof --proof --key ann.key.pub --json", 0),
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(code), "{command}: {}{}", ran.stdout(), ran.stderr);
+    }
+}
+
+#[test]
+fn a_redacted_record_keeps_its_tree_head_and_shows_its_gaps() {
+    let dir = signed_dir("redact");
+    let ran = dir.run(
+        "redact attached.cose --key ann.key.pub --entry 0 2 --path /session/entries/1/content -o red.json",
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("removed 2 entries, and 1 parts of other entries"), "{}", ran.stderr);
+    for file in ["red.json", "red.json.cose"] {
+        for gone in ["hi 0", "hi 1", "hi 2"] {
+            assert!(!text(&dir, file).contains(gone), "{file}: {gone}");
+        }
+    }
+    let ran = dir.run("verify red.json.cose --record red.json --key ann.key.pub");
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout());
+    assert!(ran.stdout().contains("exact bytes: none"), "{}", ran.stdout());
+    assert!(ran.stdout().contains("entry 0, entry 1 `content`, entry 2"), "{}", ran.stdout());
+    let ran = dir.run("redact attached.cose --key ann.key.pub --entry 9 -o no.json");
+    assert_eq!(ran.code, Some(1));
+    assert!(!dir.path().join("no.json").exists());
+    assert_eq!(dir.run("redact attached.cose --key ann.key.pub --path /id -o no.json").code, Some(2));
+    assert_eq!(dir.run("redact attached.cose --key ann.key.pub -o no.json").code, Some(2));
+}
+
+#[test]
+fn secrets_are_removed_by_built_in_and_own_rules() {
+    let dir = Dir::new("secrets");
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let log =
+        support::log(3).replace("hi 1", &format!("key {secret}")).replace("hi 2", "id acme_0123456789abcdef");
+    dir.write("log.jsonl", log);
+    dir.write(
+        "rules.toml",
+        "[[rule]]\nclass = \"acme\"\nbeginning = \"acme_\"\ncharacters = \"hex\"\nleast = 16\n",
+    );
+    dir.write("bad.toml", "[[rule]]\nclass = 1\n");
+    for command in [
+        "convert -q log.jsonl --to record -o record.json",
+        "keygen ann.key",
+        "sign -q record.json --key ann.key --signer Ann -o r.cose",
+    ] {
+        assert_eq!(dir.run(command).code, Some(0), "{command}");
+    }
+    let ran = dir.run("redact r.cose --key ann.key.pub --rule secrets --rules rules.toml -o red.json");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("entry 1 `content`, entry 2 `content`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("secrets of the class acme: 1"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("secrets of the class github-token: 1"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(&secret) && !text(&dir, "red.json").contains(&secret));
+    assert!(text(&dir, "red.json").contains("hi 0"));
+    assert_eq!(
+        dir.run("redact r.cose --key ann.key.pub --rule secrets --rules bad.toml -o no.json").code,
+        Some(1)
+    );
+}
