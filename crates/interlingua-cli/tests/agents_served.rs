@@ -28,7 +28,7 @@ impl Served {
 
     /// Starts the server as the argument of another command.
     fn start_with(dir: &Dir, wrapper: &[&str], args: &[&str]) -> Self {
-        let wrapper = wrapper.iter().map(ToString::to_string);
+        let wrapper = wrapper.iter().map(|word| (*word).to_owned());
         let command: Vec<String> = wrapper.chain(support::stoppable()).collect();
         let path = format!("{}:/usr/bin:/bin", dir.path().join("bin").to_string_lossy());
         let mut child = Command::new(&command[0])
@@ -354,7 +354,6 @@ fn a_full_disk_ends_the_turn_as_an_error_and_the_server_goes_on_with_space() {
 
 #[test]
 #[cfg(target_os = "linux")]
-#[expect(clippy::print_stdout, reason = "a test that cannot run says so")]
 fn list_74_the_server_connects_to_nobody() {
     let dir = Dir::new("agents_connections");
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
