@@ -5,7 +5,7 @@
 
     python3 tests/daemon/agents.py                       # every agent
     python3 tests/daemon/agents.py --only claude,codex   # these agents
-    python3 tests/daemon/agents.py --parts crash         # one part: skeleton, requests, crash, shared or settings
+    python3 tests/daemon/agents.py --parts crash         # one part: skeleton, counted, requests, crash, shared or settings
 
 The agents come from npm into `--tools` and stay there (3 GB).
 """
@@ -119,12 +119,12 @@ def judge_record(stage, session, check):
 
 def judge_log(stage, session, check):
     """Compares the events with the log that the agent left on disk."""
-    read = OWN_LOGS.get(stage.cell.agent)
-    if read:
-        ours, theirs = of_events(session.events()), read(stage.home, session.info()["nativeSessionId"])
-        found = differences(ours, theirs)
-        counts = {kind: len(each) for kind, each in theirs.items()}
-        check(f"the agent's own log says the same ({counts})", not found and counts["user"] and counts["assistant"], found)
+    read = OWN_LOGS[stage.cell.agent]
+    ours, theirs = of_events(session.events()), read(stage.home, session.info()["nativeSessionId"])
+    found = differences(ours, theirs)
+    counts = {kind: len(each) for kind, each in theirs.items()}
+    check(f"the agent's own log says the same ({counts})", not found and counts["user"] and counts["assistant"], found)
+    return counts
 
 
 def judge_no_orphans(daemon, stage, check):
@@ -175,6 +175,26 @@ def run_skeleton(stage, check):
         check("an ended session takes no message", status == 409, (status, text))
         check.rules(events)
         judge_no_orphans(daemon, stage, check)
+
+
+def run_counted(stage, check):
+    """Reasoning, two calls at once, a call that fails, and a turn without calls: the events say what the agent's own log says."""
+    (stage.project / "left.txt").write_text("The heron waits.\n")
+    pause = " && sleep 1" if stage.cell.agent == "qwen" else ""
+    calls = [stage.cell.shell(command) for command in (f"cat left.txt{pause}", f"ls{pause}")]
+    stage.play(script(
+        turn("I look.", calls, reasoning="The file is near."), turn("And now one that fails.", [stage.cell.shell(f"ls missing{pause}")]),
+        turn("It is not there.", reasoning="That was expected."), turn("Nothing else.")))
+    with stage.daemon() as daemon:
+        session = stage.session(daemon, "counted")
+        session.say("Look at the files.")
+        session.turn()
+        session.say("And now?")
+        session.turn()
+        counts = judge_log(stage, session, check)
+        expected = {"user": 2, "assistant": 4, "reasoning": 2, "calls": 3, "results": 3}
+        check("the log has all of the run", counts == expected, counts)
+        check.rules(session.events())
 
 
 def run_requests(stage, check):
@@ -395,7 +415,7 @@ def run_settings(stage, check):
         check.rules(events)
 
 
-PARTS = {"skeleton": run_skeleton, "requests": run_requests, "crash": run_crash, "shared": run_shared, "settings": run_settings}
+PARTS = {"skeleton": run_skeleton, "counted": run_counted, "requests": run_requests, "crash": run_crash, "shared": run_shared, "settings": run_settings}
 
 
 def run_amp(options):
@@ -492,7 +512,7 @@ def main():
         install(programs[CELLS[name].program], options.tools)
         for part in parts:
             # Requests and a shared process are judged with the agents that have drivers of their own.
-            if part in ("skeleton", "crash", "settings") or part == "requests" and CELLS[name].ask or part == "shared" and CELLS[name].is_shared:
+            if part in ("skeleton", "counted", "crash", "settings") or part == "requests" and CELLS[name].ask or part == "shared" and CELLS[name].is_shared:
                 failed += run(name, part, options)
     print(f"{failed or 'no'} checks failed")
     sys.exit(1 if failed else 0)

@@ -1,6 +1,8 @@
 //! `cargo xtask bench`, between the other two: measures the readers of running agents, frame by frame as an agent prints.
 //!
-//! The sessions repeat the fixtures with new ids. The baseline parses and drops the same documents.
+//! The sessions repeat the fixtures with new ids. The baseline parses and drops the same documents. `live --count DIALECT
+//! TIMES` reads the frames of one dialect so often and prints the numbers of frames and events; the difference of the
+//! instructions of two such runs is the cost of one reading.
 
 use std::hint::black_box;
 
@@ -14,7 +16,13 @@ const READ: &str = "read";
 const UNIVERSAL: &str = "to universal events";
 
 fn main() {
-    let smoke = std::env::args().any(|argument| argument == "--smoke");
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, name, times] = &arguments[..]
+        && flag == "--count"
+    {
+        return count(name, times.parse().expect("a number"));
+    }
+    let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let (rounds, size) = if smoke { (1, 20_000) } else { (40, 400_000) };
     println!("### Running agents\n");
     println!(
@@ -27,6 +35,17 @@ fn main() {
         measure(dialect, rounds, size);
     }
     println!();
+}
+
+/// Reads the frames of one dialect so many times, for a program that counts instructions.
+fn count(name: &str, times: u32) {
+    let dialect = Dialect::named(name).expect("a dialect");
+    let frames = frames(dialect, 200_000);
+    let mut events = 0;
+    for _ in 0..times {
+        read(dialect, &frames, &mut events);
+    }
+    println!("{} {events}", frames.len());
 }
 
 fn measure(dialect: &'static Dialect, rounds: u32, size: usize) {

@@ -23,7 +23,13 @@ struct Served {
 
 impl Served {
     fn start(dir: &Dir, args: &[&str]) -> Self {
-        let command = support::stoppable();
+        Self::start_with(dir, &[], args)
+    }
+
+    /// Starts the server as the argument of another command.
+    fn start_with(dir: &Dir, wrapper: &[&str], args: &[&str]) -> Self {
+        let wrapper = wrapper.iter().map(|word| (*word).to_owned());
+        let command: Vec<String> = wrapper.chain(support::stoppable()).collect();
         let path = format!("{}:/usr/bin:/bin", dir.path().join("bin").to_string_lossy());
         let mut child = Command::new(&command[0])
             .args(&command[1..])
@@ -272,6 +278,108 @@ fn list_88_a_server_killed_during_a_turn_keeps_every_event() {
     );
     assert_eq!(next.get("/v1/sessions/s")["eventCount"], events.len());
     assert_eq!(next.post("/v1/sessions/s/messages", &json!({ "message": "hello" })), 204);
+}
+
+/// Starts a server whose files cannot grow above 600 or 1,200 KB: shells count blocks of 512 or 1,024 bytes.
+fn served_on_a_small_disk(dir: &Dir) -> Served {
+    let limit = r#"trap '' XFSZ; ulimit -S -f 1200; exec "$@""#;
+    Served::start_with(dir, &["sh", "-c", limit, "sh"], &[])
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_the_turn_as_an_error_and_the_server_goes_on_with_space() {
+    let dir = Dir::new("agents_full");
+    let served = served_on_a_small_disk(&dir);
+    for id in ["full", "waiting"] {
+        assert_eq!(served.post(&format!("/v1/sessions/{id}"), &json!({ "agent": "mock" })), 200);
+    }
+    let message = json!({ "message": format!("echo {}", "word ".repeat(12_000)) });
+    let mut reader = served.connect("GET /v1/sessions/full/events/sse?until=ended", "", b"");
+    let mut stream =
+        served.connect("POST /v1/sessions/full/messages/stream", "", message.to_string().as_bytes());
+    let create = |id: &str| served.call(&format!("POST /v1/sessions/{id}"), "", br#"{"agent":"mock"}"#);
+    // Small sessions fill the rest of the disk. A session may still fit where the next events of the turn do not.
+    let created = std::cell::Cell::new(0);
+    let last = || format!("small-{}", created.get());
+    wait_until(|| {
+        created.set(created.get() + 1);
+        (0..3).all(|_| create(&last()).0 == 502)
+    });
+    is_problem(&served.call(&format!("GET /v1/sessions/{}", last()), "", b""), 404, "session_not_found");
+    let hello = json!({ "message": "hello" });
+    wait_until(|| served.post("/v1/sessions/full/messages", &hello) != 409);
+    let stored = served.events("full");
+    assert_eq!(served.call("GET /v1/health", "", b"").0, 200, "the server answers");
+    // The disk has space again.
+    let pid = served.child.id().to_string();
+    let raised = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited"]).status();
+    assert!(raised.expect("prlimit runs").success());
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the stream of the turn ends");
+    let answer = String::from_utf8_lossy(&answer);
+    let tail: String = answer.chars().rev().take(1500).collect::<Vec<_>>().into_iter().rev().collect();
+    for word in [r#""code":"store_failed""#, r#""type":"turn.ended""#] {
+        assert!(answer.contains(word), "{word} is not in the stream of the turn: …{tail}");
+    }
+    let count = |id: &str, kind: &str| served.events(id).iter().filter(|event| event["type"] == kind).count();
+    let is_idle = |id: &str| count(id, "turn.started") == count(id, "turn.ended");
+    wait_until(|| is_idle("full"));
+    let events = served.events("full");
+    assert_eq!(events[..stored.len()], stored[..], "no stored event changes");
+    let error = events.iter().find(|event| event["type"] == "error").expect("an error");
+    assert_eq!(error["data"]["code"], "store_failed");
+    let text = error["data"]["message"].as_str().unwrap_or_default();
+    assert!(text.contains("events could not be stored"), "{text}");
+    let end = events.iter().find(|event| event["type"] == "turn.ended").expect("an end");
+    assert_eq!(end["data"]["metadata"]["stop"]["class"], "error");
+    for id in ["full", "waiting"] {
+        let turns = count(id, "turn.ended");
+        wait_until(|| served.post(&format!("/v1/sessions/{id}/messages"), &hello) == 204);
+        wait_until(|| is_idle(id) && count(id, "turn.ended") == turns + 1);
+        let last = served.events(id).pop().expect("an event");
+        assert_eq!(last["data"]["metadata"]["stop"]["class"], "end_turn", "{last}");
+        for (at, event) in served.events(id).iter().enumerate() {
+            assert_eq!(event["sequence"], at + 1);
+        }
+        assert_eq!(count(id, "item.started"), count(id, "item.completed"));
+    }
+    assert_eq!(create(&last()).0, 200);
+    assert_eq!(served.post("/v1/sessions/full/terminate", &json!({})), 204);
+    let mut all = String::new();
+    reader.read_to_string(&mut all).expect("the reader's stream ends");
+    let numbers = all.lines().filter_map(|line| line.strip_prefix("id: ")?.parse::<usize>().ok());
+    assert!(numbers.eq(1..=served.events("full").len()), "a reader gets each event once");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn list_74_the_server_connects_to_nobody() {
+    let dir = Dir::new("agents_connections");
+    let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
+    if !traced.is_ok_and(|status| status.success()) {
+        println!("skipped: strace is not installed, or may not trace");
+        return;
+    }
+    let path = dir.path().join("calls.txt").to_string_lossy().into_owned();
+    let strace = ["strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg", "-o", &path];
+    let mut served = Served::start_with(&dir, &strace, &[]);
+    assert_eq!(served.post("/v1/sessions/s", &json!({ "agent": "mock" })), 200);
+    assert_eq!(served.post("/v1/sessions/s/messages", &json!({ "message": "demo" })), 204);
+    served.wait("s", "turn.ended");
+    for path in ["/v1/agents", "/v1/agents/claude/models", "/v1/sessions/s/record", "/v1/openapi.json"] {
+        assert_eq!(served.call(&format!("GET {path}"), "", b"").0, 200);
+    }
+    assert_eq!(served.post("/v1/sessions/s/terminate", &json!({})), 204);
+    // strace ends with the server.
+    let server = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", served.child.id()));
+    let server = server.expect("the server is a child of strace");
+    assert!(Command::new("kill").args(["-TERM", server.trim()]).status().expect("kill runs").success());
+    served.child.wait().expect("it ends");
+    let calls = std::fs::read_to_string(&path).expect("the calls");
+    let outward: Vec<&str> = calls.lines().filter(|call| call.contains("AF_INET")).collect();
+    assert!(outward.is_empty(), "{outward:#?}");
+    assert!(!calls.is_empty(), "answers are sent by calls that are traced");
 }
 
 /// An agent that writes its arguments and variables to a file.

@@ -188,7 +188,7 @@ impl Daemon {
             .map_err(|error| ApiProblem::invalid_request(error.to_string()))?;
         let row = AgentSessionRow::new(id, agent.id, stored);
         let mut sessions = self.0.sessions.write().await;
-        if sessions.contains_key(id) || !self.0.log.create(row.clone()).await? {
+        if sessions.contains_key(id) || !self.add_row(&row).await? {
             return Err(ApiProblem::session_already_exists(format!("a session has the id `{id}` already")));
         }
         let (log, drivers) = (self.0.log.clone(), self.0.drivers.clone());
@@ -200,10 +200,21 @@ impl Daemon {
         Ok(session)
     }
 
+    /// Adds a row to the store. A row without events is left by a store that failed in the middle, and is replaced.
+    async fn add_row(&self, row: &AgentSessionRow) -> Result<bool, ApiProblem> {
+        let log = &self.0.log;
+        if log.create(row.clone()).await? {
+            return Ok(true);
+        }
+        let is_left = log.session(&row.id).await?.is_some_and(|row| row.sequence == 0);
+        Ok(is_left && log.delete(&row.id).await? && log.create(row.clone()).await?)
+    }
+
     /// Deletes a session with its events. A running agent is stopped.
     pub(crate) async fn delete(&self, id: &str) -> Result<(), ApiProblem> {
         let session = self.session(id).await?;
-        session.terminate().await?;
+        // A full store does not take the end of the session, but the deletion gives space.
+        let _ = session.terminate().await;
         self.0.sessions.write().await.remove(id);
         self.0.log.delete(id).await?;
         Ok(())

@@ -1,7 +1,6 @@
 //! HTTP requests to an OpenCode server on this machine.
 
 use std::fmt::Write as _;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -10,8 +9,11 @@ use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+
+use crate::problem::ApiProblem;
 
 /// The time for one request; a prompt is answered at once.
 const REQUEST: Duration = Duration::from_secs(120);
@@ -40,10 +42,12 @@ impl EventBody {
     }
 }
 
-/// A random password: the keys of the hasher come from the operating system.
-pub(crate) fn random_word() -> String {
-    let random = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", random(), random())
+/// A random password of 128 bits. Fails if the operating system gives no random bytes.
+pub(crate) fn random_word() -> Result<String, ApiProblem> {
+    let mut bytes = [0; 16];
+    let no_bytes = |_| ApiProblem::stream_error("the operating system gave no random bytes for a password");
+    SystemRandom::new().fill(&mut bytes).map_err(no_bytes)?;
+    Ok(bytes.iter().fold(String::new(), |word, byte| format!("{word}{byte:02x}")))
 }
 
 fn query(directory: Option<&str>) -> String {
@@ -160,6 +164,7 @@ mod tests {
     #[test]
     fn two_words_differ() {
         assert_ne!(random_word(), random_word());
-        assert_eq!(random_word().len(), 32);
+        let is_word = |word: &String| word.len() == 32 && word.chars().all(|c| c.is_ascii_hexdigit());
+        assert!(random_word().is_ok_and(|word| is_word(&word)));
     }
 }

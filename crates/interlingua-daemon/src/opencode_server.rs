@@ -73,7 +73,7 @@ impl OpenCodeServers {
             (server.state.clone(), server.password.clone())
         } else {
             // Other users of the machine must not reach the server.
-            let password = random_word();
+            let password = random_word()?;
             let mut command = Command::new(program);
             command.args(arguments).envs(env).env("OPENCODE_SERVER_PASSWORD", &password);
             let (process, output) = RunningAgent::spawn(command, watchdog)?;

@@ -1,4 +1,4 @@
-//! After a daemon that was killed: the items, requests and the turn that it left open are closed as errors.
+//! After a daemon that was killed, or a store that failed: the items, requests and the turn that were left open are closed as errors.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,14 @@ struct LeftOpen {
     items: BTreeMap<String, Value>,
     requests: BTreeMap<String, Value>,
     turn: Option<Value>,
-    last_time: String,
+    /// The last event.
+    last: Value,
+}
+
+/// The error before the ends of the open turn and its items.
+pub(crate) struct ClosingCause {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
 }
 
 /// Closes everything that the last events of the session left open. Returns the row of the session after it.
@@ -32,26 +39,41 @@ pub(crate) async fn close_open_turn(
     if ["session.started", "turn.ended", "session.ended"].into_iter().any(is_closed) {
         return Ok(row);
     }
-    let mut open = LeftOpen::default();
-    let mut after = 0;
-    loop {
-        let events = log.events(row.id.clone(), after, AT_ONCE).await?;
-        let Some(last) = events.last() else { break };
-        after = last.sequence;
-        for event in &events {
-            open.observe(event);
-        }
+    let open = LeftOpen::of(&row.id, log).await?;
+    if open.is_empty() {
+        return Ok(row);
     }
-    let closing = open.closing(&row);
-    if !closing.is_empty() {
-        let rows: Vec<AgentEventRow> =
-            lines::read(closing.as_bytes())?.into_iter().map(|line| line.row).collect();
-        row.sequence += rows.len() as u64;
-        row.bytes += rows.iter().map(AgentEventRow::size).sum::<u64>();
-        row.updated_ms = now_ms();
-        log.append(row.clone(), rows).await?;
-    }
+    let message = "the daemon was stopped during the turn".to_owned();
+    let cause = ClosingCause { code: "daemon_restart", message };
+    let closing = open.closing(&row, &cause);
+    store_closing(&mut row, &closing, log).await?;
     Ok(row)
+}
+
+/// Adds the error and closes everything that is open. Returns the row of the session after it, and the new events.
+pub(crate) async fn close_after_failure(
+    mut row: AgentSessionRow,
+    log: &SessionLog,
+    cause: &ClosingCause,
+) -> Result<(AgentSessionRow, Vec<AgentEventRow>), ApiProblem> {
+    let open = LeftOpen::of(&row.id, log).await?;
+    let closing = open.closing(&row, cause);
+    let rows = store_closing(&mut row, &closing, log).await?;
+    Ok((row, rows))
+}
+
+async fn store_closing(
+    row: &mut AgentSessionRow,
+    closing: &str,
+    log: &SessionLog,
+) -> Result<Vec<AgentEventRow>, ApiProblem> {
+    let rows: Vec<AgentEventRow> =
+        lines::read(closing.as_bytes())?.into_iter().map(|line| line.row).collect();
+    row.sequence += rows.len() as u64;
+    row.bytes += rows.iter().map(AgentEventRow::size).sum::<u64>();
+    row.updated_ms = now_ms();
+    log.append(row.clone(), rows.clone()).await?;
+    Ok(rows)
 }
 
 /// Whether the stored events of a session resolve a request.
@@ -77,11 +99,29 @@ pub(crate) async fn was_resolved(
 }
 
 impl LeftOpen {
+    /// Reads all events of a session.
+    async fn of(session: &str, log: &SessionLog) -> Result<Self, ApiProblem> {
+        let mut open = LeftOpen::default();
+        let mut after = 0;
+        loop {
+            let events = log.events(session, after, AT_ONCE).await?;
+            let Some(last) = events.last() else { return Ok(open) };
+            after = last.sequence;
+            for event in &events {
+                open.observe(event);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.requests.is_empty() && self.turn.is_none()
+    }
+
     fn observe(&mut self, row: &AgentEventRow) {
         let mut text = Vec::new();
         lines::whole(row, false, &mut text);
         let Ok(event) = serde_json::from_slice::<Value>(&text) else { return };
-        event["time"].as_str().unwrap_or_default().clone_into(&mut self.last_time);
+        self.last = event.clone();
         let item = event["data"]["item"]["item_id"].as_str().map(str::to_owned);
         let request = event["data"]["permission_id"].as_str().or(event["data"]["question_id"].as_str());
         let request = request.map(str::to_owned);
@@ -98,19 +138,16 @@ impl LeftOpen {
         }
     }
 
-    /// The events that close the stream.
-    fn closing(self, row: &AgentSessionRow) -> String {
-        let Self { items, requests, turn, last_time } = self;
-        if items.is_empty() && requests.is_empty() && turn.is_none() {
-            return String::new();
-        }
+    /// The error, and the events that close the stream.
+    fn closing(self, row: &AgentSessionRow, cause: &ClosingCause) -> String {
+        let Self { items, requests, turn, last } = self;
         let mut sequence = row.sequence;
         let mut out = String::new();
         let mut say = |mut event: Value, kind: &str| {
             sequence += 1;
             event["event_id"] = format!("evt_{}_{sequence}", row.id).into();
             event["sequence"] = sequence.into();
-            event["time"] = last_time.clone().into();
+            event["time"] = last["time"].clone();
             event["native_session_id"] = row.native_id.clone().into();
             event["synthetic"] = true.into();
             event["source"] = "daemon".into();
@@ -119,11 +156,9 @@ impl LeftOpen {
             out.push_str(&event.to_string());
             out.push('\n');
         };
-        let some = items.values().chain(requests.values()).chain(&turn).next().cloned().unwrap_or_default();
-        let mut error = some;
-        error["data"] = json!({
-            "message": "the daemon was stopped during the turn", "code": "daemon_restart", "details": { "class": "other" },
-        });
+        let mut error = last.clone();
+        error["data"] =
+            json!({ "message": cause.message, "code": cause.code, "details": { "class": "other" } });
         say(error, "error");
         for mut event in items.into_values() {
             event["data"]["item"]["status"] = "failed".into();

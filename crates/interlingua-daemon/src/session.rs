@@ -1,6 +1,8 @@
 //! One session: the agent's stream, its events in the store, and the client's requests.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod storing;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +16,7 @@ use interlingua::model::{
 use interlingua::pipe::{AgentStream, EventReader};
 use interlingua_store::{AgentEventRow, AgentSessionRow, SessionLog};
 use serde_json::{Value, json};
+use storing::{RecentEvents, StoreFailure};
 use tokio::sync::{Mutex, watch};
 
 use crate::agents::Agent;
@@ -24,8 +27,6 @@ use crate::process::{self, AgentEnd, AgentOutput, RunningAgent};
 use crate::recovery;
 use crate::settings::{MessageBody, PermissionReply, QuestionReply, Reply, SessionSettings};
 
-/// The bytes of events that a session keeps in memory for its readers; older events are read from the store.
-const RECENT_BYTES: usize = 256 << 10;
 /// The time that an agent has to end an interrupted turn.
 const INTERRUPT: Duration = Duration::from_secs(5);
 /// Ids of items of the client are above all ids of the agent's items.
@@ -59,15 +60,8 @@ struct SessionState {
     permission_mode: Option<String>,
     /// Set while the running agent has an earlier permission mode.
     is_outdated: bool,
-    /// The failure of the store that stopped the agent.
-    failure: Option<ApiProblem>,
-}
-
-/// The last events, for readers that keep up.
-#[derive(Default)]
-struct RecentEvents {
-    rows: VecDeque<AgentEventRow>,
-    bytes: usize,
+    /// Set while the store refuses events. The turn is closed as an error when the store takes events again.
+    failure: Option<StoreFailure>,
 }
 
 impl Session {
@@ -125,7 +119,7 @@ impl Session {
     }
 
     /// Writes the first event of a new session.
-    pub(crate) async fn begin(&self) -> Result<(), ApiProblem> {
+    pub(crate) async fn begin(self: &Arc<Self>) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         let mut stream = self.stream(&state.row, None)?;
         let mut out = Vec::new();
@@ -201,14 +195,9 @@ impl Session {
                 tick(stream, &mut out);
                 let reply = stream.receive(&bytes, &mut out);
                 send(agent, self.agent.with_servers(&self.settings, reply));
-                // Events that are not stored are never sent, so the agent is stopped, and the next message gets the reason.
-                match self.store(&mut state, &out).await {
-                    Ok(()) if state.in_turn && refuses_to_begin(&out) => self.give_up(&mut state).await,
-                    Ok(()) => {}
-                    Err(problem) => {
-                        state.running = None;
-                        state.failure = Some(problem);
-                    }
+                let stored = self.store(&mut state, &out).await;
+                if stored.is_ok() && state.in_turn && refuses_to_begin(&out) {
+                    self.give_up(&mut state).await;
                 }
             }
             AgentOutput::Ended(end) => self.ended(&mut state, &end).await,
@@ -216,7 +205,7 @@ impl Session {
     }
 
     /// Ends a turn that the agent refused to begin. The next message starts the agent again.
-    async fn give_up(&self, state: &mut SessionState) {
+    async fn give_up(self: &Arc<Self>, state: &mut SessionState) {
         let Some((mut stream, _agent)) = state.running.take() else { return };
         let mut out = Vec::new();
         tick(&mut stream, &mut out);
@@ -224,12 +213,12 @@ impl Session {
         // The end of the stream completes the open items and ends the turn.
         stream.note(&Event::Error(failure("turn_refused", &message)), &mut out);
         out.extend(close(stream));
-        // Events that the store refuses reach no reader.
+        // A failure of the store is noted in the state.
         let _ = self.store(state, &out).await;
     }
 
     /// Closes the turn and perhaps the session after the agent has ended.
-    async fn ended(&self, state: &mut SessionState, end: &AgentEnd) {
+    async fn ended(self: &Arc<Self>, state: &mut SessionState, end: &AgentEnd) {
         let Some((mut stream, _)) = state.running.take() else { return };
         let is_crash = end.code != Some(0) || state.in_turn;
         // A new process can go on with the agent's own session.
@@ -255,59 +244,8 @@ impl Session {
                 out = with_exit(&out, end);
             }
         }
-        // Events that the store refuses reach no reader.
+        // A failure of the store is noted in the state.
         let _ = self.store(state, &out).await;
-    }
-
-    /// Stores the events of the output, and then tells the readers.
-    async fn store(&self, state: &mut SessionState, out: &[u8]) -> Result<(), ApiProblem> {
-        let events = lines::read(out)?;
-        if events.is_empty() {
-            return Ok(());
-        }
-        for event in &events {
-            state.row.sequence = event.row.sequence;
-            state.row.bytes += event.row.size();
-            if let Some(id) = &event.native_session_id {
-                state.row.native_id = Some(id.clone());
-            }
-            match event.kind.as_str() {
-                "item.started" => state.row.items += 1,
-                "turn.started" => {
-                    state.row.turns += 1;
-                    state.in_turn = true;
-                }
-                "turn.ended" => state.in_turn = false,
-                "session.ended" => state.row.ended = true,
-                "permission.requested" | "question.requested" => {
-                    if let Some(id) = &event.request {
-                        state.pending.insert(id.clone(), event.clone());
-                    }
-                }
-                "permission.resolved" | "question.resolved" => {
-                    if let Some(id) = &event.request {
-                        state.pending.remove(id);
-                        state.resolved.insert(id.clone());
-                    }
-                }
-                _ => {}
-            }
-        }
-        state.row.updated_ms = now_ms();
-        let rows: Vec<AgentEventRow> = events.into_iter().map(|event| event.row).collect();
-        self.log.append(state.row.clone(), rows.clone()).await?;
-        let mut recent = self.recent();
-        for row in rows {
-            recent.bytes += row.event.len() + row.raw.len();
-            recent.rows.push_back(row);
-        }
-        while recent.bytes > RECENT_BYTES && recent.rows.len() > 1 {
-            let oldest = recent.rows.pop_front();
-            recent.bytes -= oldest.map_or(0, |row| row.event.len() + row.raw.len());
-        }
-        drop(recent);
-        self.stored.send_replace(state.row.sequence);
-        Ok(())
     }
 
     fn recent(&self) -> std::sync::MutexGuard<'_, RecentEvents> {
@@ -349,9 +287,7 @@ impl Session {
         if state.row.ended {
             return Err(ApiProblem::session_ended("the session has ended"));
         }
-        if let Some(problem) = &state.failure {
-            return Err(problem.clone());
-        }
+        self.repair(&mut state).await?;
         if state.in_turn {
             return Err(ApiProblem::session_busy("a turn is running; wait for its end or interrupt it"));
         }
@@ -459,7 +395,7 @@ impl Session {
     }
 
     /// Ends a turn that the agent does not end: the agent is stopped, and the next message starts it again.
-    async fn end_turn(&self, state: &mut SessionState, class: StopClass) {
+    async fn end_turn(self: &Arc<Self>, state: &mut SessionState, class: StopClass) {
         let Some((mut stream, _agent)) = state.running.take() else { return };
         let mut out = Vec::new();
         tick(&mut stream, &mut out);
@@ -471,15 +407,17 @@ impl Session {
             stream.note(&turn_ended(class), &mut out);
         }
         out.extend(close(stream));
+        // A failure of the store is noted in the state.
         let _ = self.store(state, &out).await;
     }
 
     /// Ends the session and its agent. A second call does nothing.
-    pub(crate) async fn terminate(&self) -> Result<(), ApiProblem> {
+    pub(crate) async fn terminate(self: &Arc<Self>) -> Result<(), ApiProblem> {
         let mut state = self.state.lock().await;
         if state.row.ended {
             return Ok(());
         }
+        self.repair(&mut state).await?;
         let mut stream = match state.running.take() {
             Some((stream, agent)) => {
                 agent.kill();
@@ -499,7 +437,7 @@ impl Session {
     }
 
     /// Stops the agent without the end of the session, because the daemon ends.
-    pub(crate) async fn stop(&self) {
+    pub(crate) async fn stop(self: &Arc<Self>) {
         let mut state = self.state.lock().await;
         if state.in_turn {
             self.end_turn(&mut state, StopClass::Error).await;
@@ -509,7 +447,11 @@ impl Session {
     }
 
     /// Answers a permission request.
-    pub(crate) async fn decide(&self, id: &str, reply: &PermissionReply) -> Result<(), ApiProblem> {
+    pub(crate) async fn decide(
+        self: &Arc<Self>,
+        id: &str,
+        reply: &PermissionReply,
+    ) -> Result<(), ApiProblem> {
         let status = match reply.reply {
             Reply::Once => "accept",
             Reply::Always => "accept_for_session",
@@ -527,7 +469,11 @@ impl Session {
     }
 
     /// Answers a question, or rejects it.
-    pub(crate) async fn answer(&self, id: &str, reply: Option<&QuestionReply>) -> Result<(), ApiProblem> {
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        id: &str,
+        reply: Option<&QuestionReply>,
+    ) -> Result<(), ApiProblem> {
         self.resolve(id, "question", |data| {
             let Some(reply) = reply else {
                 data["status"] = "rejected".into();
@@ -548,7 +494,7 @@ impl Session {
 
     /// Resolves a request of the agent: its event with the answer becomes the event of the resolution.
     async fn resolve(
-        &self,
+        self: &Arc<Self>,
         id: &str,
         sort: &str,
         answer: impl FnOnce(&mut Value) -> Result<(), ApiProblem>,

@@ -48,6 +48,9 @@ pub(crate) trait Database: Send {
     /// The type of a column of bytes.
     const BYTES: &'static str;
 
+    /// A query for the columns of the table `$1`.
+    const COLUMNS: &'static str;
+
     /// Runs a statement and returns its rows.
     fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError>;
 
@@ -62,6 +65,16 @@ pub(crate) trait Database: Send {
 
     /// Whether the tables of the store exist. Fails if the database belongs to another program.
     fn has_tables(&mut self) -> Result<bool, StoreError>;
+
+    /// The names of the columns of a table of the store; none if there is no table of this name.
+    fn columns(&mut self, table: &str) -> Result<Vec<String>, StoreError> {
+        let rows = self.query(Self::COLUMNS, &[Value::text(table)])?;
+        let name = |row: Row| match row.into_iter().next() {
+            Some(Value::Text(name)) => Some(name),
+            _ => None,
+        };
+        Ok(rows.into_iter().filter_map(name).collect())
+    }
 
     /// Returns the space of deleted rows to the system, as far as the database does not do so itself.
     fn free_space(&mut self) -> Result<(), StoreError>;

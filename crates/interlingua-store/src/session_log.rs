@@ -252,41 +252,78 @@ struct SqlSessions<D> {
 const SESSION: &str = "id, agent, settings, native_id, created_ms, updated_ms, ended, sequence, items, turns, \
                        lowest, bytes";
 
+/// The version of the tables of sessions. Version 1 had no columns `lowest` and `bytes`, and its number was not stored.
+const VERSION: u64 = 2;
+
 impl<D: Database> SqlSessions<D> {
+    /// Creates the tables, migrates those of an earlier version, or refuses those of a later one.
     fn new(database: D) -> Result<Self, StoreError> {
         let mut database = SqlStore::new(database)?.into_database();
-        let bytes = D::BYTES;
         transaction(&mut database, Access::Alone, |database| {
-            let statements = [
-                "CREATE TABLE IF NOT EXISTS agent_session (
-                    id TEXT PRIMARY KEY,
-                    agent TEXT NOT NULL,
-                    settings TEXT NOT NULL,
-                    native_id TEXT,
-                    created_ms BIGINT NOT NULL,
-                    updated_ms BIGINT NOT NULL,
-                    ended BIGINT NOT NULL,
-                    sequence BIGINT NOT NULL,
-                    items BIGINT NOT NULL,
-                    turns BIGINT NOT NULL,
-                    lowest BIGINT NOT NULL,
-                    bytes BIGINT NOT NULL
-                )"
-                .to_owned(),
-                format!(
-                    "CREATE TABLE IF NOT EXISTS agent_event (
-                        session TEXT NOT NULL,
-                        sequence BIGINT NOT NULL,
-                        event {bytes} NOT NULL,
-                        raw {bytes} NOT NULL,
-                        PRIMARY KEY (session, sequence)
-                    )"
-                ),
-            ];
-            statements.iter().try_for_each(|statement| database.query(statement, &[]).map(drop))
+            let rows = database.query("SELECT value FROM store_meta WHERE name = 'sessions'", &[])?;
+            let found = rows.into_iter().next().map(|row| Columns::of(row).count());
+            match found {
+                Some(Some(VERSION)) => return Ok(()),
+                Some(Some(found)) if found > VERSION => return Err(StoreError::Newer(found, VERSION)),
+                Some(_) => {
+                    let cause = "the tables of sessions have no valid schema version";
+                    return Err(StoreError::Refused(cause.to_owned()));
+                }
+                None => {}
+            }
+            let columns = database.columns("agent_session")?;
+            if columns.is_empty() {
+                create(database)?;
+            } else if !columns.iter().any(|column| column == "lowest") {
+                migrate(database)?;
+            }
+            let sql = "INSERT INTO store_meta (name, value) VALUES ('sessions', $1)";
+            database.query(sql, &[Value::count(VERSION)]).map(drop)
         })?;
         Ok(Self { database })
     }
+}
+
+fn create<D: Database>(database: &mut D) -> Result<(), StoreError> {
+    let sql = "CREATE TABLE agent_session (
+            id TEXT PRIMARY KEY,
+            agent TEXT NOT NULL,
+            settings TEXT NOT NULL,
+            native_id TEXT,
+            created_ms BIGINT NOT NULL,
+            updated_ms BIGINT NOT NULL,
+            ended BIGINT NOT NULL,
+            sequence BIGINT NOT NULL,
+            items BIGINT NOT NULL,
+            turns BIGINT NOT NULL,
+            lowest BIGINT NOT NULL,
+            bytes BIGINT NOT NULL
+        )";
+    database.query(sql, &[])?;
+    let bytes = D::BYTES;
+    let sql = format!(
+        "CREATE TABLE agent_event (
+            session TEXT NOT NULL,
+            sequence BIGINT NOT NULL,
+            event {bytes} NOT NULL,
+            raw {bytes} NOT NULL,
+            PRIMARY KEY (session, sequence)
+        )"
+    );
+    database.query(&sql, &[]).map(drop)
+}
+
+/// Adds the columns of version 2 and counts the events of each session for them.
+fn migrate<D: Database>(database: &mut D) -> Result<(), StoreError> {
+    let statements = [
+        "ALTER TABLE agent_session ADD COLUMN lowest BIGINT NOT NULL DEFAULT 1",
+        "ALTER TABLE agent_session ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0",
+        "UPDATE agent_session SET \
+         lowest = COALESCE((SELECT MIN(agent_event.sequence) FROM agent_event WHERE session = id), 1), \
+         bytes = (SELECT CAST(COALESCE(SUM(LENGTH(event) + LENGTH(raw)), 0) AS BIGINT) \
+                  FROM agent_event WHERE session = id)",
+    ];
+    statements.iter().try_for_each(|statement| database.query(statement, &[]).map(drop))
 }
 
 impl WriteJob {

@@ -89,6 +89,7 @@ fn create(path: &Path) -> std::io::Result<()> {
 
 impl Database for Sqlite {
     const BYTES: &'static str = "BLOB";
+    const COLUMNS: &'static str = "SELECT name FROM pragma_table_info($1)";
 
     fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(|error| of_sqlite(&error))?;

@@ -21,7 +21,7 @@ use interlingua_store::{
 };
 use postgres::{Client, NoTls};
 use support::exchange;
-use support::session_suite::SESSION_SUITE;
+use support::session_suite::{SESSION_SUITE, VERSION_1, version_1_is_migrated};
 use support::suite::SUITE;
 
 #[test]
@@ -32,6 +32,7 @@ fn postgresql_passes_the_suite() {
         test(&server.new_database(&format!("suite_{number}")));
     }
     a_newer_schema_is_refused(&server);
+    sessions_of_an_earlier_version_are_migrated(&server);
     a_closed_connection_is_opened_again(&server);
     connections_are_encrypted_and_checked(&server);
     passwords_are_not_in_messages();
@@ -71,6 +72,15 @@ fn a_newer_schema_is_refused(server: &Server) {
     let mut client = Client::connect(&server.address("newer"), NoTls).expect("connects");
     client.batch_execute("UPDATE interlingua.store_meta SET value = 99").expect("changed");
     assert!(matches!(open(&place), Err(StoreError::Newer(99, 1))));
+}
+
+fn sessions_of_an_earlier_version_are_migrated(server: &Server) {
+    let place = server.new_database("earlier");
+    open(&place).expect("created");
+    let mut client = Client::connect(&server.address("earlier"), NoTls).expect("connects");
+    let tables = VERSION_1.replace("BYTES", "BYTEA");
+    client.batch_execute(&format!("SET search_path TO interlingua; {tables}")).expect("created");
+    version_1_is_migrated(&place);
 }
 
 /// A server that restarts ends its connections.

@@ -5,9 +5,9 @@
 mod support;
 
 use interlingua_store::{
-    ExchangeRecorder, RecorderSettings, Retention, StoreError, StorePlace, StoreTrouble, open,
+    ExchangeRecorder, RecorderSettings, Retention, SessionLog, StoreError, StorePlace, StoreTrouble, open,
 };
-use support::session_suite::SESSION_SUITE;
+use support::session_suite::{SESSION_SUITE, VERSION_1, version_1_is_migrated};
 use support::suite::SUITE;
 use support::{NOON, exchange, full_exchange, noise};
 
@@ -33,6 +33,32 @@ fn a_newer_schema_is_refused() {
     let error = open(&place(&folder)).err().expect("refused");
     assert!(matches!(error, StoreError::Newer(99, 1)), "{error}");
     assert!(error.to_string().contains("99"), "{error}");
+}
+
+#[test]
+fn sessions_of_an_earlier_version_are_migrated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    open(&place(&folder)).expect("created");
+    let database = rusqlite::Connection::open(folder.path().join("store.db")).expect("opens");
+    database.execute_batch(&VERSION_1.replace("BYTES", "BLOB")).expect("created");
+    version_1_is_migrated(&place(&folder));
+    // A version 2 without its number is taken as it is.
+    let before = SessionLog::open(&place(&folder)).expect("opens").sessions().wait().expect("read");
+    assert_eq!(before.len(), 3);
+    database.execute("DELETE FROM store_meta WHERE name = 'sessions'", []).expect("deleted");
+    let after = SessionLog::open(&place(&folder)).expect("opens").sessions().wait().expect("read");
+    assert_eq!(after, before);
+}
+
+#[test]
+fn sessions_of_a_later_version_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(SessionLog::open(&place(&folder)).expect("created"));
+    let database = rusqlite::Connection::open(folder.path().join("store.db")).expect("opens");
+    database.execute("UPDATE store_meta SET value = 3 WHERE name = 'sessions'", []).expect("changed");
+    let error = SessionLog::open(&place(&folder)).err().expect("refused");
+    assert!(matches!(error, StoreError::Newer(3, 2)), "{error}");
+    open(&place(&folder)).expect("the exchanges are readable");
 }
 
 #[test]

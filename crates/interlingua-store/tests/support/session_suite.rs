@@ -15,6 +15,56 @@ pub(crate) const SESSION_SUITE: [(&str, SuiteTest); 7] = [
     ("many_writers_lose_nothing", many_writers_lose_nothing),
 ];
 
+/// The tables of sessions as version 1 created them, with a session that has two events; `BYTES` is the type of bytes.
+pub(crate) const VERSION_1: &str = r#"
+    CREATE TABLE agent_session (
+        id TEXT PRIMARY KEY,
+        agent TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        native_id TEXT,
+        created_ms BIGINT NOT NULL,
+        updated_ms BIGINT NOT NULL,
+        ended BIGINT NOT NULL,
+        sequence BIGINT NOT NULL,
+        items BIGINT NOT NULL,
+        turns BIGINT NOT NULL
+    );
+    CREATE TABLE agent_event (
+        session TEXT NOT NULL,
+        sequence BIGINT NOT NULL,
+        event BYTES NOT NULL,
+        raw BYTES NOT NULL,
+        PRIMARY KEY (session, sequence)
+    );
+    INSERT INTO agent_session VALUES ('old', 'mock', '{"agent":"mock"}', 'native', 5, 6, 0, 2, 3, 1);
+    INSERT INTO agent_session VALUES ('empty', 'mock', '{}', NULL, 4, 4, 1, 0, 0, 0);
+    INSERT INTO agent_event VALUES ('old', 1, CAST('12345' AS BYTES), CAST('' AS BYTES));
+    INSERT INTO agent_event VALUES ('old', 2, CAST('123' AS BYTES), CAST('1234' AS BYTES));
+"#;
+
+/// Opens a store with the tables [`VERSION_1`] twice, and goes on with its session.
+pub(crate) fn version_1_is_migrated(place: &StorePlace) {
+    for sequence in [3, 4] {
+        let log = opened(place);
+        let mut row = log.session("old").wait().expect("read").expect("there");
+        let stored = 12 + (sequence - 3) * event(3).size();
+        assert_eq!((row.lowest, row.bytes, row.sequence), (1, stored, sequence - 1));
+        let facts = (&*row.settings, row.native_id.as_deref(), row.created_ms, row.items, row.turns);
+        assert_eq!(facts, (r#"{"agent":"mock"}"#, Some("native"), 5, 3, 1));
+        row.sequence = sequence;
+        row.bytes += event(sequence).size();
+        log.append(row, vec![event(sequence)]).wait().expect("stored");
+        let empty = log.session("empty").wait().expect("read").expect("there");
+        assert_eq!((empty.lowest, empty.bytes, empty.ended), (1, 0, true));
+    }
+    let log = opened(place);
+    let events = log.events("old", 0, 9).wait().expect("read");
+    assert_eq!(events.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(events.first(), Some(&AgentEventRow::new(1, "12345".into(), "".into())));
+    with_events(&log, "new", 2);
+    assert_eq!(log.trim("old", 3).wait().expect("trimmed"), 12);
+}
+
 fn opened(place: &StorePlace) -> SessionLog {
     SessionLog::open(place).expect("the store opens")
 }
