@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_policy_with_a_mistake_is_refused_with_the_name_of_the_mistake() {
         for (text, wanted) in [
-            ("tool = 1", "`tool` must be a table"),
+            ("tools = 1", "`tools` must be a table"),
             ("[tool]", "`tool` is unknown"),
             ("[tools]\nallow = 'x'", "`tools.allow` must be a list of names"),
             ("[severity]\ntime-backward = 'error'", "there is no rule `time-backward`"),
