@@ -95,9 +95,11 @@ fn an_edit_of_a_known_file_leaves_its_other_lines_unknown() {
     let one = session("s", &[edit("/work/p/a", "}\n", "}\n\nfn g() {\n}\n")]);
     let before = "fn f() {\n}\n\nfn h() {\n}\n";
     let found = attributed(Some(before), "fn f() {\n}\n\nfn g() {\n}\n\nfn h() {\n}\n", &[one]);
-    let lines: u64 = found.files[0].ranges.iter().map(|range| range.end + 1 - range.start).sum();
-    assert_eq!(lines, 3, "{found:?}");
-    assert!(found.files[0].ranges.iter().any(|range| range.start <= 4 && 4 <= range.end), "{found:?}");
+    assert_eq!(ranges(&found), ["3-5 0"]);
+    // Without the function, the brace and the blank line of people stay unknown.
+    let found =
+        attributed(Some(before), before, &[session("s", &[edit("/work/p/a", "}\n", "}\n\nfn g() {\n}\n")])]);
+    assert_eq!((ranges(&found), found.files[0].missing), (vec![], 3));
 }
 
 #[test]

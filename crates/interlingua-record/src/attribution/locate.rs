@@ -45,9 +45,21 @@ impl Located<'_> {
     fn whole(&mut self, fragment: &Fragment) {
         let texts: Vec<&str> = fragment.lines.iter().map(|line| line.text.as_str()).collect();
         let mut is_found = vec![false; texts.len()];
-        for (one, two) in align(&texts, self.lines) {
-            is_found[one] = true;
-            self.take(two, &fragment.lines[one]);
+        let is_unchanged = texts == self.lines;
+        let strong = strong_lines(&fragment.lines);
+        let pairs = align(&texts, self.lines);
+        let follows = |one: &(usize, usize), two: &(usize, usize)| {
+            two.0 == one.0 + 1 && two.1 == one.1 + 1 && fragment.lines[one.0].by == fragment.lines[two.0].by
+        };
+        for run in pairs.chunk_by(follows) {
+            // A brace or a blank line may be a person's line as well: its neighbours decide.
+            let is_certain = is_unchanged || run.iter().any(|(one, _)| strong[*one]);
+            for (one, two) in run {
+                is_found[*one] = true;
+                let unknown = RememberedLine { text: String::new(), by: None };
+                self.take(*two, if is_certain { &fragment.lines[*one] } else { &unknown });
+                self.missing += u64::from(!is_certain && fragment.lines[*one].by.is_some());
+            }
         }
         let mut start = 0;
         while start < texts.len() {
@@ -109,6 +121,21 @@ impl Located<'_> {
             self.missing += written;
         }
     }
+}
+
+/// The lines with words that only their contributor has.
+fn strong_lines(lines: &[RememberedLine]) -> Vec<bool> {
+    let mut by: HashMap<&str, Option<&Option<LineContributor>>> = HashMap::new();
+    for line in lines {
+        let known = by.entry(&line.text).or_insert(Some(&line.by));
+        if *known != Some(&line.by) {
+            *known = None;
+        }
+    }
+    let is_strong = |line: &RememberedLine| {
+        line.text.contains(char::is_alphanumeric) && by.get(line.text.as_str()).is_some_and(Option::is_some)
+    };
+    lines.iter().map(is_strong).collect()
 }
 
 /// The positions of a block, found by the hash of its first line.

@@ -179,13 +179,32 @@ impl Fragment {
     /// Replaces a text. Lines that stay keep their contributors. Returns whether the fragment has the text.
     fn replace(&mut self, old: &str, new: &str, everywhere: bool, by: &LineContributor) -> bool {
         let text = self.lines.iter().fold(String::new(), |text, line| text + &line.text + "\n");
-        if !text.contains(old) {
-            return false;
+        let Some(at) = text.find(old) else { return false };
+        if everywhere {
+            self.lines = merged(&self.lines, &lines_of(&text.replace(old, new)), by);
+            return true;
         }
-        let text = if everywhere { text.replace(old, new) } else { text.replacen(old, new, 1) };
-        self.lines = merged(&self.lines, &lines_of(&text), by);
+        // Only the lines of the replaced text change, so equal lines elsewhere are not mistaken for them.
+        let end = at + old.len();
+        let ends_with_line =
+            old.ends_with('\n') && (new.ends_with('\n') || new.is_empty() && is_line_start(&text, at));
+        let from = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let to = if ends_with_line {
+            end
+        } else {
+            text[end..].find('\n').map_or(text.len(), |rest| end + rest + 1)
+        };
+        let number = |at: usize| text[..at].matches('\n').count();
+        let (first, last) = (number(from), number(to));
+        let touched = format!("{}{new}{}", &text[from..at], &text[end..to]);
+        let known = self.lines.get(first..last).unwrap_or_default().to_vec();
+        self.lines.splice(first..last, merged(&known, &lines_of(&touched), by));
         true
     }
+}
+
+fn is_line_start(text: &str, at: usize) -> bool {
+    at == 0 || text[..at].ends_with('\n')
 }
 
 /// The new lines: lines that both lists have keep their contributors, and the other lines are of `by`.
