@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Attribute, talk: &Talk) -> Result<Exit, CommandError> {
     let (mut edits, mut failed) = (Vec::new(), of_sources(failed));
     for file in &found {
         match edits_of(&file.input, args) {
-            Ok(session) => edits.push(session),
+            Ok(sessions) => edits.extend(sessions),
             Err(error) if error.is_skip() && !file.named => {}
             Err(error) => failed.push((file.input.name(), error)),
         }
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Attribute, talk: &Talk) -> Result<Exit, CommandError> {
         }
         (None, None) if args.json => attribution::to_json(&edits, &attributed, revision.as_deref()),
         (None, None) => {
-            let table = table(&attributed);
+            let table = table(&attributed, args.repo.is_some());
             if args.output.is_none() {
                 talk::text(&table)?;
                 return Ok(Exit::Done);
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Attribute, talk: &Talk) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn edits_of(input: &InputPlace, args: &Attribute) -> Result<SessionEdits, CommandError> {
+fn edits_of(input: &InputPlace, args: &Attribute) -> Result<Vec<SessionEdits>, CommandError> {
     let opened = input.open(args.source.max_unpacked)?;
     let identity = opened.identify(&input.name(), &args.source.hints())?;
     let (dialect, role) = (identity.dialect, identity.spec.role);
@@ -156,12 +156,12 @@ fn edits_of(input: &InputPlace, args: &Attribute) -> Result<SessionEdits, Comman
             Ok(())
         },
     )?;
-    let session = reader.finish();
-    if session.read == 0 {
+    let sessions = reader.finish();
+    if sessions.iter().all(|session| session.read == 0) {
         let looks_like = identity.looks_like;
         return Err(CommandError::NothingRead { name: input.name(), dialect, looks_like });
     }
-    Ok(session)
+    Ok(sessions)
 }
 
 /// The calls and lines that the attribution leaves out.
@@ -184,12 +184,15 @@ fn remarks(sessions: &[SessionEdits], attributed: &Attributed) -> String {
 }
 
 /// The files and their ranges, for people.
-fn table(attributed: &Attributed) -> String {
+fn table(attributed: &Attributed, has_repository: bool) -> String {
     let mut text = String::new();
     for FileLines { path, lines, ranges, .. } in &attributed.files {
         let written: u64 = ranges.iter().map(|range| range.end + 1 - range.start).sum();
-        let all =
-            lines.map_or_else(|| "no such file".to_owned(), |lines| format!("{written} of {lines} lines"));
+        let all = match lines {
+            Some(lines) => format!("{written} of {lines} lines"),
+            None if has_repository => "no such file".to_owned(),
+            None => "edited in parts; `--repo` finds the lines".to_owned(),
+        };
         let _ = writeln!(text, "{}: {all}", safe::exact_line(path));
         for range in ranges {
             let model = range.contributor.model.as_deref().unwrap_or("model unknown");

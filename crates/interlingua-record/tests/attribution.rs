@@ -24,7 +24,8 @@ fn session(id: &str, calls: &[(&str, Value, bool)]) -> SessionEdits {
     let claude = Dialect::named("claude-code").expect("registered");
     let mut reader = EditReader::new(id, (claude, Role::Log), &Options::default()).expect("a log dialect");
     reader.push(log.as_bytes());
-    reader.finish()
+    let [session] = reader.finish().try_into().expect("one session");
+    session
 }
 
 fn write(path: &str, content: &str) -> (&'static str, Value, bool) {

@@ -83,7 +83,7 @@ pub struct SessionEdits {
 pub struct EditReader {
     name: String,
     pipe: Pipe,
-    found: Receiver<SessionEdits>,
+    found: Receiver<Vec<SessionEdits>>,
 }
 
 impl EditReader {
@@ -92,6 +92,7 @@ impl EditReader {
         let (done, found) = mpsc::channel();
         let writer = EditWriter {
             done,
+            earlier: Vec::new(),
             session: SessionEdits::default(),
             model: None,
             calls: HashMap::new(),
@@ -106,17 +107,23 @@ impl EditReader {
         self.pipe.push(bytes, &mut Vec::new());
     }
 
-    /// The edits, after the last byte.
-    pub fn finish(self) -> SessionEdits {
+    /// The edits of each session in the input, after the last byte.
+    pub fn finish(self) -> Vec<SessionEdits> {
         let report = self.pipe.finish(&mut Vec::new());
         // A pipe that is finished has finished its writer.
-        let session = self.found.try_recv().unwrap_or_default();
-        SessionEdits { name: self.name, read: report.read, ..session }
+        let mut sessions = self.found.try_recv().unwrap_or_default();
+        for session in &mut sessions {
+            session.name.clone_from(&self.name);
+            session.read = report.read;
+        }
+        sessions
     }
 }
 
 struct EditWriter {
-    done: Sender<SessionEdits>,
+    done: Sender<Vec<SessionEdits>>,
+    /// The sessions that ended.
+    earlier: Vec<SessionEdits>,
     session: SessionEdits,
     model: Option<String>,
     /// Calls that wait for their result, by call id.
@@ -147,6 +154,15 @@ enum OpenEdit {
 }
 
 impl EditWriter {
+    /// Ends the current session: calls without a result have no effect.
+    fn end_session(&mut self) {
+        self.session.failed += (self.calls.len() + self.nameless.len()) as u64;
+        self.calls.clear();
+        self.nameless.clear();
+        self.model = None;
+        self.earlier.push(std::mem::take(&mut self.session));
+    }
+
     fn session(&mut self, session: &Session<'_>) {
         let text = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.decode().into_owned());
         let known = &mut self.session;
@@ -245,7 +261,14 @@ impl EditWriter {
 impl Writer for EditWriter {
     fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
         match event {
-            Event::SessionStarted(session) | Event::SessionUpdated(session) => self.session(session),
+            Event::SessionStarted(session) => {
+                let id = session.id.as_ref().map(|id| id.decode().into_owned());
+                if id.is_some() && self.session.id.is_some() && id != self.session.id {
+                    self.end_session();
+                }
+                self.session(session);
+            }
+            Event::SessionUpdated(session) => self.session(session),
             Event::ItemStarted(head) => self.started(head),
             Event::ItemDelta(delta) => self.delta(delta),
             Event::ItemCompleted(tail) => self.completed(tail),
@@ -259,9 +282,9 @@ impl Writer for EditWriter {
     }
 
     fn finish(&mut self, _: &mut WriterOutput<'_>) {
-        self.session.failed += (self.calls.len() + self.nameless.len()) as u64;
+        self.end_session();
         // The receiver may be gone already.
-        let _ = self.done.send(std::mem::take(&mut self.session));
+        let _ = self.done.send(std::mem::take(&mut self.earlier));
     }
 }
 

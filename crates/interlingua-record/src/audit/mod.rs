@@ -119,7 +119,7 @@ impl AuditReader {
         options: &Options,
     ) -> Result<Self, Error> {
         let (done, found) = mpsc::channel();
-        let writer = AuditWriter::new(source.0.lineage, policy.clone(), options.now, done);
+        let writer = AuditWriter::new(source.0, policy.clone(), options.now, done);
         let pipe = Pipe::with_writer(source, Box::new(writer), options)?;
         Ok(Self { name: name.to_owned(), source, policy: policy.clone(), pipe, found })
     }

@@ -15,13 +15,20 @@ const DAY: u64 = 86_400_000;
 /// The last time of each agent in the current session.
 #[derive(Debug, Default)]
 pub(super) struct TimeRules {
-    last: HashMap<Option<u128>, u64>,
+    last: HashMap<(Option<u128>, u8), u64>,
     now: Option<u64>,
+    /// Each kind of item has an order of its own: OpenCode writes the parts of a message before the message.
+    is_by_kind: bool,
 }
 
 impl TimeRules {
     pub(super) fn new(now: Option<u64>) -> Self {
-        Self { last: HashMap::new(), now }
+        Self { last: HashMap::new(), now, is_by_kind: false }
+    }
+
+    /// Sets the dialect that wrote the lines.
+    pub(super) fn of_dialect(&mut self, name: &str) {
+        self.is_by_kind = name == "opencode";
     }
 
     pub(super) fn begin_session(&mut self) {
@@ -52,10 +59,11 @@ impl TimeRules {
         if head.copied_from.is_some() || head.within.is_some() {
             return;
         }
-        let before = self.last.get(&agent).copied();
+        let order = (agent, if self.is_by_kind { kind_number(head) } else { 0 });
+        let before = self.last.get(&order).copied();
         // OpenCode gives results the time of their end, which may be after the begin of the next item.
         if !matches!(head.kind, ItemKind::ToolResult(_)) || before.is_none() {
-            self.last.insert(agent, millis);
+            self.last.insert(order, millis);
         }
         let Some(before) = before else { return };
         if before.saturating_sub(millis) > policy.backwards_ms {
@@ -73,6 +81,18 @@ impl TimeRules {
                 format!("{} is {by} after {}, the time of the item before it", shown(millis), shown(before));
             found.add(AuditRule::ClockJump, text.as_deref(), message);
         }
+    }
+}
+
+fn kind_number(head: &ItemHead<'_>) -> u8 {
+    match (&head.kind, head.author) {
+        (ItemKind::Message, Author::User) => 1,
+        (ItemKind::Message, _) => 2,
+        (ItemKind::Reasoning, _) => 3,
+        (ItemKind::ToolCall(_), _) => 4,
+        (ItemKind::ToolResult(_), _) => 5,
+        // Notices, and kinds that this version does not know.
+        _ => 6,
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::mpsc::Sender;
 
 use interlingua::check::CheckWriter;
-use interlingua::dialects::Lineage;
+use interlingua::dialects::Dialect;
 use interlingua::error::Place;
 use interlingua::json::Str;
 use interlingua::ledger::{Ledger, Leftover, LeftoverBody};
@@ -82,11 +82,13 @@ enum OpenItem {
 }
 
 impl AuditWriter {
-    pub(super) fn new(lineage: Lineage, policy: AuditPolicy, now: Option<u64>, done: Sender<Found>) -> Self {
+    pub(super) fn new(source: &Dialect, policy: AuditPolicy, now: Option<u64>, done: Sender<Found>) -> Self {
+        let mut times = TimeRules::new(now);
+        times.of_dialect(source.name);
         Self {
-            check: CheckWriter::new(lineage),
+            check: CheckWriter::new(source.lineage),
             policy,
-            times: TimeRules::new(now),
+            times,
             oversight: OversightRules::default(),
             sequence: SequenceRules::default(),
             open: HashMap::new(),
@@ -216,6 +218,7 @@ impl Writer for AuditWriter {
     }
 
     fn kept_lines_follow(&mut self, owner: &str) {
+        self.times.of_dialect(owner);
         self.check.kept_lines_follow(owner);
     }
 
