@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Attribute, talk: &Talk) -> Result<Exit, CommandError> {
         None => &mut NoContents,
     };
     let attributed = attribution::attribute(&edits, root.as_deref(), contents);
-    talk.say(&remarks(&edits, &attributed));
+    talk.say(&remarks(&edits, &attributed, args.repo.is_some()));
     let text = match (&args.into_record, args.format) {
         (Some(record), _) => {
             let name = safe::path_name(record);
@@ -165,16 +165,21 @@ fn edits_of(input: &InputPlace, args: &Attribute) -> Result<Vec<SessionEdits>, C
 }
 
 /// The calls and lines that the attribution leaves out.
-fn remarks(sessions: &[SessionEdits], attributed: &Attributed) -> String {
+fn remarks(sessions: &[SessionEdits], attributed: &Attributed, has_repository: bool) -> String {
     let failed: u64 = sessions.iter().map(|session| session.failed).sum();
     let not_followed: u64 = sessions.iter().map(|session| session.not_followed).sum();
     let missing: u64 = attributed.files.iter().map(|file| file.missing).sum();
+    let not_found = if has_repository {
+        "written lines are not in the files, or not at one certain place"
+    } else {
+        "written lines have no line number without `--repo`"
+    };
     let mut text = String::new();
     for (count, what) in [
         (failed, "editing calls failed or have no result, and do not count"),
         (not_followed, "editing calls have a form that cannot be followed"),
         (attributed.outside, "edits are of files outside the repository"),
-        (missing, "written lines are not in the files, or not at one certain place"),
+        (missing, not_found),
     ] {
         if count > 0 {
             let _ = writeln!(text, "{count} {what}");

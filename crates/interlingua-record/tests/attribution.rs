@@ -105,11 +105,14 @@ fn an_edit_of_a_known_file_leaves_its_other_lines_unknown() {
 
 #[test]
 fn an_edit_of_an_unknown_file_is_found_at_its_only_place() {
-    let one = session("s", &[edit("/work/p/a", "x = f(1)", "x = f(2)\n    y = 3")]);
-    let found = attributed(None, "begin\n    x = f(2)\n    y = 3;\nend\n", &[one.clone()]);
+    let one = session("s", &[edit("/work/p/a", "total = f(1)", "total = f(2)\n    y = 3")]);
+    let found = attributed(None, "begin\n    total = f(2)\n    y = 3;\nend\n", &[one.clone()]);
     assert_eq!(ranges(&found), ["2-3 0"]);
-    // Two places are no certain place.
-    let found = attributed(None, "    x = f(2)\n    y = 3;\n    x = f(2)\n    y = 3;\n", &[one]);
+    // A short piece of a line is no certain place, and two places are none.
+    let short = session("s", &[edit("/work/p/a", "1", "9")]);
+    let found = attributed(None, "in 1900\n", &[short]);
+    assert_eq!((ranges(&found), found.files[0].missing), (vec![], 1));
+    let found = attributed(None, "    total = f(2)\n    y = 3;\n    total = f(2)\n    y = 3;\n", &[one]);
     assert_eq!((ranges(&found), found.files[0].missing), (vec![], 2));
 }
 

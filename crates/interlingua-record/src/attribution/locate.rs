@@ -11,10 +11,14 @@ pub(super) fn locate(path: String, file: &RememberedFile, current: Option<&str>)
     let lines = current.map(lines_of).unwrap_or_default();
     let mut found = Located {
         lines: &lines,
+        index: HashMap::new(),
         is_taken: vec![false; lines.len()],
         by: vec![None; lines.len()],
         missing: 0,
     };
+    for (at, line) in lines.iter().enumerate() {
+        found.index.entry(line).or_default().push(at);
+    }
     for (number, fragment) in file.fragments.iter().enumerate() {
         if number == 0 && file.is_whole {
             found.whole(fragment);
@@ -28,6 +32,8 @@ pub(super) fn locate(path: String, file: &RememberedFile, current: Option<&str>)
 
 struct Located<'l> {
     lines: &'l [&'l str],
+    /// The positions of each line.
+    index: HashMap<&'l str, Vec<usize>>,
     is_taken: Vec<bool>,
     by: Vec<Option<LineContributor>>,
     missing: u64,
@@ -72,16 +78,19 @@ impl Located<'_> {
         }
     }
 
-    /// A block that moved: its hash is the hash of exactly one run of lines that no other block has.
+    /// A block that moved: exactly one run of lines that no other block has is equal to the block.
     fn moved(&mut self, block: &[RememberedLine]) {
-        let has_words =
-            block.iter().any(|line| line.text.chars().filter(|sign| sign.is_alphanumeric()).count() > 2);
-        let is_free = |at: usize| (at..at + block.len()).all(|at| self.is_taken.get(at) == Some(&false));
-        let places =
-            positions(self.lines, block).into_iter().filter(|at| is_free(*at)).collect::<Vec<usize>>();
+        let is_here = |at: &usize| {
+            let mut same = block.iter().enumerate();
+            same.all(|(number, line)| {
+                self.lines.get(at + number) == Some(&line.text.as_str()) && !self.is_taken[at + number]
+            })
+        };
+        let first = block.first().and_then(|line| self.index.get(line.text.as_str()));
+        let places: Vec<usize> = first.into_iter().flatten().copied().filter(is_here).take(2).collect();
         match places[..] {
-            [at] if has_words => {
-                block.iter().enumerate().for_each(|(number, line)| self.take(at + number, line))
+            [at] if words(block) > 2 => {
+                block.iter().enumerate().for_each(|(number, line)| self.take(at + number, line));
             }
             _ => self.missing += block.len() as u64,
         }
@@ -90,7 +99,6 @@ impl Located<'_> {
     /// Lines of a file that is not remembered whole: they must be at exactly one place.
     fn part(&mut self, fragment: &Fragment) {
         let lines = &fragment.lines;
-        let written = lines.iter().filter(|line| line.by.is_some()).count() as u64;
         let last = lines.len().saturating_sub(1);
         let is_same = |at: usize, line: &str| {
             let text = lines[at].text.as_str();
@@ -101,26 +109,49 @@ impl Located<'_> {
                 _ => line == text,
             }
         };
-        let windows = self.lines.windows(lines.len().max(1)).enumerate();
-        let places =
-            windows.filter(|(_, window)| window.iter().enumerate().all(|(at, line)| is_same(at, line)));
-        let places: Vec<usize> = places.map(|(at, _)| at).take(2).collect();
-        if let ([at], false) = (&places[..], lines.is_empty()) {
+        let is_here = |at: &usize| {
+            let window = self.lines.get(*at..at + lines.len()).unwrap_or_default();
+            !window.is_empty() && window.iter().enumerate().all(|(number, line)| is_same(number, line))
+        };
+        // The second of three lines is whole, so its positions are known.
+        let whole = usize::from(fragment.has_cut_ends);
+        let known = lines.get(whole).filter(|_| !fragment.has_cut_ends || whole < last);
+        let places: Vec<usize> = match known.map(|line| self.index.get(line.text.as_str())) {
+            Some(places) => {
+                let begins = places.into_iter().flatten().filter_map(|at| at.checked_sub(whole));
+                begins.filter(is_here).take(2).collect()
+            }
+            None => (0..self.lines.len()).filter(is_here).take(2).collect(),
+        };
+        // A short piece of a line may be in any line.
+        let is_certain = !fragment.has_cut_ends || words(lines) >= LEAST_WORDS;
+        if let ([at], true) = (&places[..], is_certain) {
             for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.by.is_some()) {
                 self.take(at + number, line);
             }
-            return;
-        }
-        // The surroundings changed: blocks of written lines are searched on their own.
-        if places.is_empty() && !fragment.has_cut_ends {
-            lines
-                .chunk_by(|one, two| one.by == two.by)
-                .filter(|block| block[0].by.is_some())
-                .for_each(|block| self.moved(block));
+        } else if places.is_empty() {
+            // The surroundings changed: blocks of whole written lines are searched on their own.
+            let inner =
+                if fragment.has_cut_ends { lines.get(1..last).unwrap_or_default() } else { &lines[..] };
+            self.missing += count_written(lines) - count_written(inner);
+            let blocks = inner.chunk_by(|one, two| one.by == two.by);
+            blocks.filter(|block| count_written(block) > 0).for_each(|block| self.moved(block));
         } else {
-            self.missing += written;
+            self.missing += count_written(lines);
         }
     }
+}
+
+/// The fewest letters and digits of an edit that is found by its text.
+const LEAST_WORDS: usize = 8;
+
+/// The number of letters and digits.
+fn words(lines: &[RememberedLine]) -> usize {
+    lines.iter().map(|line| line.text.chars().filter(|sign| sign.is_alphanumeric()).count()).sum()
+}
+
+fn count_written(lines: &[RememberedLine]) -> u64 {
+    lines.iter().filter(|line| line.by.is_some()).count() as u64
 }
 
 /// The lines with words that only their contributor has.
@@ -136,21 +167,6 @@ fn strong_lines(lines: &[RememberedLine]) -> Vec<bool> {
         line.text.contains(char::is_alphanumeric) && by.get(line.text.as_str()).is_some_and(Option::is_some)
     };
     lines.iter().map(is_strong).collect()
-}
-
-/// The positions of a block, found by the hash of its first line.
-fn positions(lines: &[&str], block: &[RememberedLine]) -> Vec<usize> {
-    let Some(first) = block.first() else { return Vec::new() };
-    let mut index: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| **line == first.text) {
-        index.entry(line).or_default().push(at);
-    }
-    let is_here = |at: &usize| {
-        lines
-            .get(*at..at + block.len())
-            .is_some_and(|window| window.iter().zip(block).all(|(one, two)| *one == two.text))
-    };
-    index.remove(first.text.as_str()).unwrap_or_default().into_iter().filter(is_here).collect()
 }
 
 fn ranges(lines: &[&str], by: &[Option<LineContributor>]) -> Vec<LineRange> {

@@ -107,7 +107,7 @@ impl RememberedFile {
             Some(whole) => merged(&whole.lines, &new, by),
             None => {
                 // The diff in the result shows the added lines of a file that was there before.
-                let is_added = |number: u64| added.is_none_or(|added| added.contains(&number));
+                let is_added = |number: u64| added.is_none_or(|added| added.binary_search(&number).is_ok());
                 let line = |(number, text): (usize, &&str)| RememberedLine {
                     text: (*text).to_owned(),
                     by: is_added(number as u64 + 1).then(|| by.clone()),

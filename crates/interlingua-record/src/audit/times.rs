@@ -85,7 +85,10 @@ impl TimeRules {
 }
 
 fn kind_number(head: &ItemHead<'_>) -> u8 {
+    // A text of a message is an item with its own time.
+    let is_part = head.native_id.as_ref().is_some_and(|id| id.as_escaped().starts_with("prt_"));
     match (&head.kind, head.author) {
+        (ItemKind::Message, _) if is_part => 0,
         (ItemKind::Message, Author::User) => 1,
         (ItemKind::Message, _) => 2,
         (ItemKind::Reasoning, _) => 3,
