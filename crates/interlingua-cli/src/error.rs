@@ -106,6 +106,10 @@ pub(crate) enum CommandError {
     Backends(String, String),
     /// An invalid file of prices: its name and the reason.
     Prices(String, String),
+    /// An invalid policy of an audit: its name and the reason.
+    AuditPolicy(String, String),
+    /// A repository or a record that `attribute` cannot use: its name and the reason.
+    Attribution(String, String),
     /// `stats` counts sessions only, and the input is not a session.
     NoSession(String, &'static Dialect, Role),
     /// An invalid work order or receipt: its name and the reason.
@@ -223,6 +227,8 @@ impl CommandError {
             | CommandError::Output(_)
             | CommandError::Backends(..)
             | CommandError::Prices(..)
+            | CommandError::AuditPolicy(..)
+            | CommandError::Attribution(..)
             | CommandError::NoSession(..)
             | CommandError::Library(_)
             | CommandError::Name(_)
@@ -314,6 +320,8 @@ impl Explain for CommandError {
             CommandError::Backends(name, what)
             | CommandError::Order(name, what)
             | CommandError::Signature(name, what)
+            | CommandError::AuditPolicy(name, what)
+            | CommandError::Attribution(name, what)
             | CommandError::Prices(name, what) => format!("`{name}`: {what}"),
             CommandError::NoSession(name, dialect, role) => {
                 format!("`{name}` is no session: it is a `{}` of `{}`", role.word(), dialect.name)
@@ -410,6 +418,15 @@ impl Explain for CommandError {
             CommandError::Prices(..) => {
                 "a file of prices holds `date`, `source` and, under `[models]`, lines such as `\"gpt-5.2\" = { input = \
                  1.75, output = 14 }`, in dollars per million tokens"
+                    .to_owned()
+            }
+            CommandError::AuditPolicy(..) => {
+                "a policy holds `[tools]` with `allow` and `deny`, `[severity]` with a word for each rule, and `[limits]`"
+                    .to_owned()
+            }
+            CommandError::Attribution(..) => {
+                "`--repo` is a directory of a git working tree, `--revision` and `--base` are its commits, and \
+                 `--into-record` is a JSON record without an attribution"
                     .to_owned()
             }
             CommandError::NoSession(..) => "give a log, a live stream of an agent or a record".to_owned(),

@@ -13,6 +13,8 @@ use interlingua::dialects::{DIALECTS, Dialect, Role};
 use interlingua::ledger::LossPolicy;
 use interlingua_sessions::SourceHints;
 
+use crate::attribute::Attribute;
+use crate::audit::AuditFlags;
 use crate::backup::{Backup, Restore};
 use crate::continuation::Continue;
 use crate::find::Find;
@@ -40,6 +42,7 @@ Exit codes: 0 done; 1 input could not be read; 2 usage; 3 losses under `--strict
 pub(crate) enum Command {
     Convert(Convert),
     Check(Check),
+    Attribute(Attribute),
     Show(ShowSession),
     List(List),
     Find(Find),
@@ -85,6 +88,7 @@ impl Command {
         match self {
             Command::Convert(args) => &mut args.inputs,
             Command::Check(args) => &mut args.files,
+            Command::Attribute(args) => &mut args.sessions,
             Command::Show(args) => std::slice::from_mut(&mut args.file),
             Command::Stats(args) => &mut args.inputs,
             Command::Continue(args) => args.session.as_mut_slice(),
@@ -113,6 +117,7 @@ impl Command {
             Command::Check(args) => (args.talk.quiet(), args.talk.verbose),
             Command::Stats(args) => (args.talk.quiet(), args.talk.verbose),
             Command::List(args) => (args.talk.quiet(), args.talk.verbose),
+            Command::Attribute(args) => (args.quiet.quiet, false),
             Command::Backup(args) => (args.quiet.quiet, false),
             Command::Restore(args) => (args.quiet.quiet, false),
             Command::Find(args) => (args.talk.quiet(), args.talk.verbose),
@@ -245,6 +250,9 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) bulk: BulkFlags,
+
+    #[command(flatten)]
+    pub(crate) audit: AuditFlags,
 
     /// Print the findings as JSON
     #[arg(long)]

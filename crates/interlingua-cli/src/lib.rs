@@ -10,6 +10,8 @@
 
 mod acp;
 mod agents;
+mod attribute;
+mod audit;
 mod backends;
 mod backup;
 mod check;
@@ -67,7 +69,9 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     let exit = match cli.command {
         Command::Convert(args) => convert::run(&args, &talk),
+        Command::Check(args) if args.audit.audit => audit::run(&args, &talk),
         Command::Check(args) => check::run(&args, &talk),
+        Command::Attribute(args) => attribute::run(&args, &talk),
         Command::Show(args) => show::run(&args, &talk),
         Command::List(args) => list::run(&args, &talk),
         Command::Backup(args) => backup::save(&args, &talk),

@@ -8,6 +8,8 @@
 //! the reader. The record dialect of the core checks every rule while it reads. The tests of this crate run the same
 //! probes against the CDDL and the reader, so that schema and reader cannot drift apart.
 
+pub mod attribution;
+pub mod audit;
 pub mod calls;
 pub mod contract;
 pub mod secrets;
