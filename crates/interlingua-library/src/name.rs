@@ -100,7 +100,7 @@ pub fn id_word(id: &str) -> &str {
 }
 
 /// Whether a text begins an id, with or without the word that begins every id of the agent.
-pub fn is_beginning(id: &str, begin: &str) -> bool {
+fn is_beginning(id: &str, begin: &str) -> bool {
     id.starts_with(begin) || id_word(id).starts_with(begin)
 }
 
