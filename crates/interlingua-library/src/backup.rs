@@ -228,7 +228,8 @@ impl SessionBackup {
         if saved.is_empty() {
             return Ok(());
         }
-        let lines: String = saved.iter().map(|state| format!("{}\n", state.to_json())).collect();
+        let lines: Vec<String> = saved.iter().map(|state| state.to_json().to_string()).collect();
+        let lines = lines.join("\n") + "\n";
         let index = self.index();
         let failed = |error| BackupError::File(index.clone(), error);
         let mut file = File::options().append(true).create(true).open(&index).map_err(failed)?;

@@ -399,14 +399,13 @@ impl SuccessorPlace {
             "index": self.index.as_ref().map(|path| path.to_string_lossy()),
         });
         write_whole(&record, facts.to_string().as_bytes(), true)?;
-        match self.folder.as_ref().filter(|(folder, _)| !folder.exists()) {
-            Some((folder, home)) => self.put_folder(written, folder, home)?,
-            None => {
-                for (path, content) in &self.beside {
-                    write_whole(path, content.as_bytes(), earlier.is_some())?;
-                }
-                copy_whole(written, &carried.file, earlier.is_some())?;
+        if let Some((folder, home)) = self.folder.as_ref().filter(|(folder, _)| !folder.exists()) {
+            self.put_folder(written, folder, home)?;
+        } else {
+            for (path, content) in &self.beside {
+                write_whole(path, content.as_bytes(), earlier.is_some())?;
             }
+            copy_whole(written, &carried.file, earlier.is_some())?;
         }
         if let Some(index) = &self.index {
             let cwd = new.cwd.to_string_lossy();

@@ -391,6 +391,12 @@ fn overview(
     )?;
     let statistics = counter.finish().ok_or_else(|| SourceError::Empty(home.dialect.to_owned()))?;
     let mut overview = statistics.overview(prices);
+    // A subagent of Claude Code has a log of its own in a folder of the session, with the session's id in each line.
+    let folder = input.path().and_then(|path| path.parent()?.file_name());
+    if folder.is_some_and(|folder| folder == "subagents") {
+        overview.parent = overview.id.take();
+        overview.is_of_subagent = true;
+    }
     if overview.id.is_none() {
         overview.id = input.stem();
     }
@@ -436,7 +442,7 @@ mod tests {
             let _ = each_event(&input, |event| {
                 if let Event::ItemDelta(delta) = event {
                     words::each_text(delta, |text| {
-                        found.extend(words::words(&text.to_lowercase()).map(str::to_owned))
+                        found.extend(words::words(&text.to_lowercase()).map(str::to_owned));
                     });
                 }
             });

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use interlingua::json::Str;
 use interlingua::ledger::Leftover;
 use interlingua::model::{Author, Event, ItemHead, ItemId, ItemKind, ItemTail};
 use interlingua::pipe::{Writer, WriterOutput};
@@ -295,7 +296,7 @@ impl HitFinder {
             }
             ItemKind::ToolResult(result) => {
                 is_result = true;
-                let id = result.call_id.as_ref().map(|id| id.as_escaped());
+                let id = result.call_id.as_ref().map(Str::as_escaped);
                 let known = id.and_then(|id| self.tools.remove(id));
                 if known.is_none() {
                     unknown_call = id.map(str::to_owned);

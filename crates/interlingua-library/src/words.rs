@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn every_hash_is_in_its_bucket() {
         let mut index = WordIndex::default();
-        index.add(&(0..5000).map(|number| format!("w{number} ")).collect::<String>());
+        (0..5000).for_each(|number| index.add(&format!("w{number}")));
         let index = index.finish();
         let mut count = 0;
         for (number, hashes) in index.buckets() {

@@ -24,7 +24,7 @@ fn kill_often(home: &Home, arguments: &[&str], time: Duration, mut check: impl F
         killed += u32::from(!child.wait().expect("it ends").success());
         check(number);
     }
-    assert!(killed > KILLS / 4, "{arguments:?}: only {killed} of {KILLS} runs were killed");
+    assert!(killed >= 5, "{arguments:?}: only {killed} of {KILLS} runs were killed");
 }
 
 fn time_of(work: impl FnOnce()) -> Duration {
@@ -100,9 +100,8 @@ fn a_killed_continue_leaves_no_half_session() {
 fn a_killed_index_heals() {
     let agents = SESSIONS.map(|(agent, ..)| agent);
     let home = Home::new(&agents);
-    let mut whole = serde_json::Value::Null;
     let time = time_of(|| _ = home.done(&["find", "-q", "the"]));
-    let time = time + time_of(|| whole = home.json(&["list", "-q", "--json", "-n", "0"]));
+    let whole = home.json(&["list", "-q", "--json", "-n", "0"]);
     let found = home.json(&["find", "-q", "--json", "-n", "0", "the"]);
     assert!(found["sessions"].as_array().is_some_and(|found| found.len() > 2), "{found}");
     fs::remove_dir_all(home.path(".cache")).expect("removed");

@@ -3,7 +3,7 @@
 //! The source is read twice, as for an [`Outline`]: the first pass ([`BudgetReader`]) counts the text of each item, the second
 //! pass replaces the cut results by a marked text.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::outline::Outline;
@@ -19,7 +19,7 @@ use crate::pipe::{EventReader, Writer, WriterOutput};
 #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
 pub struct ResultCuts {
     /// The numbers of the items.
-    items: HashSet<u64>,
+    items: BTreeSet<u64>,
     /// The tokens of the session before the cuts, estimated.
     pub before: u64,
     /// The tokens of the session after the cuts, estimated.
@@ -59,7 +59,7 @@ struct CountedTexts {
     /// The bytes of all texts.
     all: u64,
     /// The items that count, and the place of a result in the list of results.
-    open: HashMap<ItemId, Option<usize>>,
+    open: BTreeMap<ItemId, Option<usize>>,
     /// The results with the bytes of their texts, the oldest first.
     results: Vec<(ItemId, u64)>,
 }
@@ -86,7 +86,7 @@ impl BudgetReader {
         let Self { reader, mut counted, budget } = self;
         reader.finish(|event| counted.event(event));
         let most = budget.saturating_mul(BYTES_PER_TOKEN);
-        let mut items = HashSet::new();
+        let mut items = BTreeSet::new();
         let mut left = counted.all;
         for (item, bytes) in &counted.results {
             if left <= most {

@@ -1,6 +1,6 @@
 //! The stage that renames common tools to those of the agent that goes on with a session.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::native_tools::{SpelledCall, is_common, meaning, tool_for};
 use crate::dialects::Options;
@@ -20,7 +20,7 @@ pub(crate) struct MappedTools {
     /// A call of a common tool whose arguments are not complete.
     held: Option<HeldCall>,
     /// The new names of renamed tools, by the id of the call, for results that repeat the name.
-    names: HashMap<String, &'static str>,
+    names: BTreeMap<String, &'static str>,
 }
 
 struct HeldCall {
@@ -39,56 +39,49 @@ impl MappedTools {
             return writer;
         }
         let source = options.source.unwrap_or_default();
-        Box::new(Self { writer, source, target, held: None, names: HashMap::new() })
+        Box::new(Self { writer, source, target, held: None, names: BTreeMap::new() })
     }
 
     /// Passes a held call on, in the words of the target if it has an exact counterpart.
     fn release(&mut self, out: &mut WriterOutput<'_>) {
         let Some(HeldCall { events, .. }) = self.held.take() else { return };
-        match self.spelled(&events) {
-            Some((spelled, call)) => {
-                out.ledger.note("calls of common tools have the names and arguments of the target's tools");
-                if spelled.has_less {
-                    out.ledger.note("remarks and output limits of calls, which the target's tools do not have, were left out");
+        let Some((spelled, call)) = self.spelled(&events) else {
+            out.ledger
+                .note("calls of common tools keep their names: the target's tools have no exact counterpart");
+            for event in &events {
+                self.writer.event(event, out);
+            }
+            return;
+        };
+        out.ledger.note("calls of common tools have the names and arguments of the target's tools");
+        if spelled.has_less {
+            out.ledger.note(
+                "remarks and output limits of calls, which the target's tools do not have, were left out",
+            );
+        }
+        if let Some(id) = &call.call_id {
+            self.names.insert(id.as_escaped().to_owned(), spelled.name);
+        }
+        let text = spelled.text.map(Raw::owned);
+        let text = text.as_ref().and_then(Raw::text).map(Str::into_owned);
+        let kind = if text.is_some() { CallKind::FreeText } else { CallKind::Function };
+        let new = ToolCall { name: Str::plain(spelled.name), kind, namespace: None, ..call };
+        let object = || Args::Json(spelled.arguments.unwrap_or_else(|| Raw::owned("{}".to_owned())));
+        let mut value = Some(text.map_or_else(object, Args::Text));
+        for event in events {
+            match event {
+                Event::ItemStarted(head) => {
+                    let kind = ItemKind::ToolCall(new.clone());
+                    self.writer.event(&Event::ItemStarted(ItemHead { kind, ..head }), out);
                 }
-                if let Some(id) = &call.call_id {
-                    self.names.insert(id.as_escaped().to_owned(), spelled.name);
-                }
-                let text = spelled
-                    .text
-                    .as_deref()
-                    .and_then(|text| Raw::owned(text.to_owned()).text().map(Str::into_owned));
-                let kind = if text.is_some() { CallKind::FreeText } else { CallKind::Function };
-                let new = ToolCall { name: Str::plain(spelled.name), kind, namespace: None, ..call };
-                let value = match text {
-                    Some(text) => Args::Text(text),
-                    None => Args::Json(spelled.arguments.unwrap_or_else(|| Raw::owned("{}".to_owned()))),
-                };
-                let mut value = Some(value);
-                for event in events {
-                    match event {
-                        Event::ItemStarted(head) => {
-                            let kind = ItemKind::ToolCall(new.clone());
-                            self.writer.event(&Event::ItemStarted(ItemHead { kind, ..head }), out);
-                        }
-                        Event::ItemDelta(delta) if matches!(delta.value, Part::Args(_)) => {
-                            // The first piece becomes the whole, the others are part of it.
-                            if let Some(value) = value.take() {
-                                let delta = Delta { value: Part::Args(value), ..delta };
-                                self.writer.event(&Event::ItemDelta(delta), out);
-                            }
-                        }
-                        event => self.writer.event(&event, out),
+                Event::ItemDelta(delta) if matches!(delta.value, Part::Args(_)) => {
+                    // The first piece becomes the whole, the others are part of it.
+                    if let Some(value) = value.take() {
+                        let delta = Delta { value: Part::Args(value), ..delta };
+                        self.writer.event(&Event::ItemDelta(delta), out);
                     }
                 }
-            }
-            None => {
-                out.ledger.note(
-                    "calls of common tools keep their names: the target's tools have no exact counterpart",
-                );
-                for event in &events {
-                    self.writer.event(event, out);
-                }
+                event => self.writer.event(&event, out),
             }
         }
     }
@@ -101,10 +94,10 @@ impl MappedTools {
         for event in events {
             match event {
                 Event::ItemStarted(ItemHead { kind: ItemKind::ToolCall(started), .. }) => {
-                    call = Some(started.clone())
+                    call = Some(started.clone());
                 }
                 Event::ItemDelta(Delta { value: Part::Args(Args::Json(json)), .. }) => {
-                    arguments.push_str(json.as_str())
+                    arguments.push_str(json.as_str());
                 }
                 Event::ItemDelta(Delta { value: Part::Args(Args::Text(text)), .. }) => {
                     is_text = true;

@@ -72,8 +72,14 @@ const fn tool(
     NativeTool { dialect, purpose, name, arguments, is_read_only: false }
 }
 
-const fn older(tool: NativeTool) -> NativeTool {
-    NativeTool { is_read_only: true, ..tool }
+/// A tool with an older name, which is read and never written.
+const fn older(
+    dialect: &'static str,
+    purpose: ToolPurpose,
+    name: &'static str,
+    arguments: &'static [(&'static [&'static str], ToolArgument)],
+) -> NativeTool {
+    NativeTool { dialect, purpose, name, arguments, is_read_only: true }
 }
 
 /// The common tools of all agents.
@@ -91,7 +97,7 @@ pub(crate) const NATIVE_TOOLS: &[NativeTool] = &[
     tool("gemini-cli", Edit, "replace", &[(&["file_path"], Path), (&["instruction"], Remark), (&["old_string"], Old), (&["new_string"], New)]),
     tool("gemini-cli", Write, "write_file", &[(&["file_path"], Path), (&["content"], Content)]),
     tool("gemini-cli", Search, "grep_search", &[(&["pattern"], Pattern)]),
-    older(tool("gemini-cli", Search, "search_file_content", &[(&["pattern"], Pattern)])),
+    older("gemini-cli", Search, "search_file_content", &[(&["pattern"], Pattern)]),
     tool("qwen-code", Shell, "run_shell_command", &[(&["command"], Command), (&["description"], Remark), (&["is_background"], Fixed("false"))]),
     tool("qwen-code", Read, "read_file", &[(&["file_path"], Path)]),
     tool("qwen-code", Edit, "edit", &[(&["file_path"], Path), (&["old_string"], Old), (&["new_string"], New)]),
@@ -237,7 +243,7 @@ impl NativeTool {
                 argument => value(*argument),
             };
             let Some(text) = text else { continue };
-            let Some((last, around)) = path.split_last() else { return None };
+            let (last, around) = path.split_last()?;
             if around != group {
                 // The rows list the arguments of one group together, at the end.
                 for name in around {
@@ -259,7 +265,6 @@ impl NativeTool {
             out.end_array();
         }
         out.end_object();
-        drop(out);
         let arguments = Some(Raw::owned(json.held().to_owned()));
         Some(SpelledCall { name: self.name, arguments, text: None, has_less })
     }
