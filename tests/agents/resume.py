@@ -8,6 +8,7 @@ be in that request: in order, once, from the same side. What a program itself le
     python3 tests/agents/resume.py --corpus FOLDER            # three sessions of every source (ours, odd, a user's), in every program
     python3 tests/agents/resume.py --only kimi-cli:opencode   # SOURCE:TARGET, either may be empty
     python3 tests/agents/resume.py --carry                    # `interlingua continue` puts the sessions into their places
+    python3 tests/agents/resume.py --carry --table docs/testing.md   # and puts the marks into the table of the document
     python3 tests/agents/resume.py --self-check               # requests broken on purpose: each break must be seen
 
 The programs (3 GB) come from npm and PyPI into `--tools` and stay there.
@@ -27,6 +28,7 @@ sys.dont_write_bytecode = True  # leave the tree as it was
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "logs"))
 
+import carried_table  # noqa: E402
 import count  # noqa: E402
 from breaks import unseen_breaks  # noqa: E402
 from expect import expected, in_folder, without_unknown_parts  # noqa: E402
@@ -64,10 +66,13 @@ def main():
     parser.add_argument("--log", action="append", default=[], help="SOURCE=FILE: this session instead of the table's; may be given again")
     parser.add_argument("--keep", type=pathlib.Path, help="leave sources, converted sessions and requests in this folder")
     parser.add_argument("--carry", action="store_true", help="sessions are put into their places by `interlingua continue`")
+    parser.add_argument("--table", type=pathlib.Path, help="the document whose table gets the marks of this run (with `--carry`)")
     parser.add_argument("--self-check", action="store_true", help="also break each request on purpose; every break must be seen")
     options = parser.parse_args()
     if not options.bin.is_file():
         sys.exit(f"{options.bin}: not found; `cargo build --release --package interlingua-cli` makes it")
+    if options.table and not options.carry:
+        sys.exit("--table is the table of carried sessions: add --carry")
     cells = [(*session, program) for session in sessions(options) for program in PROGRAMS if wanted(session, program.dialect, options.only)
              and not (options.carry and session[0] == program.dialect)]
     for program in dict.fromkeys(program for *_, program in cells):
@@ -78,6 +83,8 @@ def main():
         print(f"{source:11} -> {program.dialect:11} {kind:9} {verdict}", flush=True)
         acts.update(f"{program.dialect}: {act}" for act in verdict.acts)
         matrix[source, program.dialect, kind] = verdict
+    if options.table:
+        carried_table.update(options.table, matrix, list(SESSIONS))
     sys.exit(show_matrix(matrix, acts))
 
 

@@ -31,7 +31,7 @@ const TASKS: &[Task] = &[
     ("bless", "write goldens, cases and generated documents anew, and print the changes of goldens", bless),
     (
         "bench",
-        "measure speed and write docs/performance.md  [--smoke: each once, write nothing], or measure the gateway  gateway [--bin PROGRAM] [--seconds NUMBER] [--smoke]",
+        "measure speed and write docs/performance.md  [--smoke: each once, write nothing], or measure the gateway  gateway [--bin PROGRAM] [--seconds NUMBER] [--smoke], or the list and the search  library [--bin PROGRAM] [--megabytes NUMBER] [--smoke]",
         bench,
     ),
     (
@@ -126,7 +126,7 @@ fn bless(_: &[String]) -> TaskResult<()> {
 
 /// Three programs: two measure time, the last counts allocations, which would distort the time.
 fn bench(arguments: &[String]) -> TaskResult<()> {
-    if let Some((first @ ("gateway" | "daemon"), rest)) =
+    if let Some((first @ ("gateway" | "daemon" | "library"), rest)) =
         arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
     {
         return bench_command(first, rest);
@@ -151,7 +151,7 @@ fn bench(arguments: &[String]) -> TaskResult<()> {
     docs::between(Path::new("docs/performance.md"), "bench", &tables)
 }
 
-/// Measures the gateway or the daemon of a program, by default of a release build of this source, and prints a table.
+/// Measures the gateway, the daemon or the library of a program, by default of a release build of this source, and prints a table.
 fn bench_command(part: &str, arguments: &[String]) -> TaskResult<()> {
     let mut own = Vec::new();
     if !arguments.iter().any(|argument| argument == "--bin") {

@@ -38,7 +38,7 @@ pub(crate) struct Backup {
 /// Put a session of a backup back
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
-    /// A part of the session's path, such as its id
+    /// A part of the session's path, such as its id: all files of that session are put back
     #[arg(value_name = "SESSION")]
     session: String,
 
@@ -66,17 +66,20 @@ pub(crate) fn save(args: &Backup, talk: &Talk) -> Result<Exit, CommandError> {
     }
     // Nothing is ever sent: the channel is a clock. A signal ends the command.
     let (_clock, ticks) = mpsc::channel::<()>();
+    let mut told_failures = Vec::new();
     loop {
         let saved = backup.save(&environment, now().unwrap_or(0)).map_err(CommandError::Backup)?;
         if saved.saved > 0 || !args.watch {
             talk.say(&told(&saved, &folder));
         }
-        for (path, reason) in &saved.failed {
+        // A failure is told once, not every minute.
+        for (path, reason) in saved.failed.iter().filter(|failure| !told_failures.contains(*failure)) {
             talk.say(&format!("not saved: {}: {}\n", safe::path_name(path), safe::one_line(reason)));
         }
         if !args.watch {
             return Ok(if saved.failed.is_empty() { Exit::Done } else { Exit::Unreadable });
         }
+        told_failures = saved.failed;
         let _ = ticks.recv_timeout(PAUSE);
     }
 }
@@ -109,8 +112,32 @@ fn verify(backup: &SessionBackup, talk: &Talk) -> Exit {
 pub(crate) fn restore(args: &Restore, talk: &Talk) -> Result<Exit, CommandError> {
     let folder = backup_folder(args.folder.as_deref(), &Environment::of_process())?;
     let backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
-    let state = backup.find(&args.session).map_err(CommandError::Backup)?;
-    let place = args.output.as_deref().unwrap_or(&state.path);
+    let states = backup.find(&args.session).map_err(CommandError::Backup)?;
+    if let (Some(output), [state]) = (&args.output, &states[..]) {
+        return put_back(&backup, state, output, talk);
+    }
+    if args.output.is_some() {
+        let files = plural(states.len() as u64, "file");
+        let hint = "give more of the path, or leave out `-o` to put all files back".to_owned();
+        return Err(CommandError::Usage(
+            format!("`-o` is one file, and the session has {files}"),
+            Some(hint),
+        ));
+    }
+    // A part of the session may still be there; a session that is there as a whole is not put back.
+    let missing: Vec<&&SavedState> = states.iter().filter(|state| !state.path.exists()).collect();
+    for state in if missing.is_empty() { states.iter().collect() } else { missing } {
+        put_back(&backup, state, &state.path, talk)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn put_back(
+    backup: &SessionBackup,
+    state: &SavedState,
+    place: &Path,
+    talk: &Talk,
+) -> Result<Exit, CommandError> {
     backup.restore(state, place).map_err(CommandError::Backup)?;
     talk.say(&format!("{} is back, {} bytes as they were saved\n", safe::path_name(place), state.bytes));
     Ok(Exit::Done)

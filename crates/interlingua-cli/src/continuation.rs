@@ -1,31 +1,29 @@
 //! `continue`: a session of one agent, carried on in another.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, BufRead, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
-use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use indicatif::ProgressBar;
-use interlingua::dialects::{Dialect, Options, Role};
-use interlingua::log::Outline;
+use interlingua::dialects::{Dialect, Role};
+use interlingua::json::Str;
 use interlingua_library::carry::{SUCCESSORS, new_id};
-use interlingua_library::{
-    CarriedSession, Comparison, Environment, Kept, NewSession, SessionContents, Successor, SuccessorPlace,
-};
+use interlingua_library::{CarriedSession, Comparison, Environment, NewSession, Successor, SuccessorPlace};
 use interlingua_report::json::document;
-use interlingua_report::render::{number, plural};
+use interlingua_report::render::plural;
 use interlingua_report::{Identified, render, safe};
 use interlingua_sessions::{InputPlace, PrivateFolder};
 
 use crate::convert::{self, now, options, outline};
 use crate::error::{CommandError, Exit};
-use crate::flags::{SourceFlags, TalkFlags};
-use crate::list;
+use crate::flags::{CarryFlags, SourceFlags, TalkFlags};
+use crate::list::{self, Choice};
 use crate::outputs::Sink;
 use crate::talk::{self, Talk};
+use crate::verify;
 
 /// Carry a session on in another agent
 ///
@@ -66,6 +64,9 @@ pub(crate) struct Continue {
     /// Remove the sessions that were made of this session for the agent
     #[arg(long)]
     undo: bool,
+
+    #[command(flatten)]
+    carry: CarryFlags,
 
     #[command(flatten)]
     source: SourceFlags,
@@ -138,6 +139,8 @@ struct Source {
     identity: Identified,
     /// The directory in the log.
     cwd: Option<String>,
+    /// The id in the log.
+    id: Option<String>,
 }
 
 impl Source {
@@ -149,20 +152,22 @@ impl Source {
         if !matches!(role, Role::Log | Role::Live) {
             return Err(CommandError::NoSession(input.name(), dialect, role));
         }
-        let mut cwd = None;
+        let (mut cwd, mut id) = (None, None);
         let reader = interlingua::pipe::EventReader::new((dialect, role), &options(&args.source));
         let mut reader = reader.map_err(|_| CommandError::NoSession(input.name(), dialect, role))?;
         let failed = |error| CommandError::Read(input.name(), error);
         opened.each(failed, |bytes| {
             reader.push(bytes, |event| {
                 use interlingua::model::Event::{SessionStarted, SessionUpdated};
-                if let (None, SessionStarted(session) | SessionUpdated(session)) = (&cwd, event) {
-                    cwd = session.cwd.as_ref().map(|cwd| cwd.decode().into_owned());
+                if let SessionStarted(session) | SessionUpdated(session) = event {
+                    let text = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.decode().into_owned());
+                    cwd = cwd.take().or_else(|| text(&session.cwd));
+                    id = id.take().or_else(|| text(&session.id));
                 }
             });
             Ok(())
         })?;
-        Ok(Self { input, identity, cwd })
+        Ok(Self { input, identity, cwd, id })
     }
 }
 
@@ -208,6 +213,27 @@ impl Carrying<'_> {
         Err(CommandError::Usage("no id is free".to_owned(), None))
     }
 
+    /// The sentence about subagents with sessions of their own: their calls and results are in the session, their sessions stay.
+    fn left_behind(&self) -> String {
+        let beside = self.source.input.path().map(|path| path.with_extension("").join("subagents"));
+        let in_folder = beside.and_then(|folder| std::fs::read_dir(folder).ok()).map_or(0, |entries| {
+            let is_log =
+                |entry: &std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jsonl");
+            entries.filter_map(Result::ok).filter(is_log).count()
+        });
+        let known = self.source.id.as_ref().map_or(0, |id| list::children(id));
+        match in_folder.max(known) {
+            0 => String::new(),
+            count => {
+                let sessions = plural(count as u64, "session");
+                format!(
+                    "left in {}: {sessions} of subagents; their results come along\n",
+                    self.source.identity.dialect.name
+                )
+            }
+        }
+    }
+
     /// Converts the session, reads it back, and says what comes along.
     fn write(
         &self,
@@ -221,8 +247,11 @@ impl Carrying<'_> {
         let to = (dialect, Role::Log);
         let opened = input.open(args.source.max_unpacked)?;
         let outline = outline((&opened, input), identity, to, &args.source)?;
+        let cuts = verify::cuts((input, identity), outline.as_ref(), (&args.carry, &args.source))?;
         let options = options(&args.source)
-            .with_outline(outline.clone())
+            .with_map_tools(args.carry.map_tools)
+            .with_cuts(cuts)
+            .with_outline(outline)
             .with_source_name(input.stem())
             .with_source_place(input.place())
             .with_session_id(placement.written_id.clone())
@@ -233,50 +262,17 @@ impl Carrying<'_> {
         let sink = Sink::private(written)?;
         let bar = ProgressBar::hidden();
         let converted = convert::convert(opened, input, *identity, to, (sink, None), &options, &bar)?;
-        let comparison = compare(&self.source, to, written, (outline, &args.source))?;
+        let comparison = verify::compare((input, identity), to, written, &options, &args.source)?;
         let whole = || render::converted(&converted, true);
         let told = if talk.verbose { whole() } else { render::converted_briefly(&converted) };
         talk.say(&told);
-        talk.say(&came_along(&comparison));
+        if let Some(cuts) = &options.cuts {
+            talk.say(&verify::told_cuts(cuts));
+        }
+        talk.say(&verify::came_along(&comparison));
+        talk.say(&self.left_behind());
         Ok(comparison)
     }
-}
-
-/// Reads the source and its copy, and compares them.
-fn compare(
-    source: &Source,
-    to: (&'static Dialect, Role),
-    written: &Path,
-    (outline, flags): (Option<Arc<Outline>>, &SourceFlags),
-) -> Result<Comparison, CommandError> {
-    let read = |input: &InputPlace, mut contents: SessionContents, outline: Option<&Outline>| {
-        let failed = |error| CommandError::Read(input.name(), error);
-        input.open(flags.max_unpacked)?.each(failed, |bytes| {
-            contents.push(bytes, outline);
-            Ok(())
-        })?;
-        Ok::<_, CommandError>(contents.finish(outline))
-    };
-    let (dialect, role) = (source.identity.dialect, source.identity.spec.role);
-    let options: Options = options(flags);
-    let cannot = |_| CommandError::NoSession(source.input.name(), dialect, role);
-    let original = SessionContents::new((dialect, role), &options).map_err(cannot)?;
-    let original = read(&source.input, original, outline.as_deref())?;
-    let copy = original.reader_of_copy(to, &options).map_err(cannot)?;
-    let copy = read(&InputPlace::of(written), copy, None)?;
-    Ok(original.compare(&copy))
-}
-
-/// What the new session has of the source.
-fn came_along(comparison: &Comparison) -> String {
-    let Comparison { prompts, answers, calls, results, .. } = comparison;
-    let told = |Kept { all, kept, .. }: &Kept, word: &str| {
-        let missing = if all == kept { String::new() } else { format!("{} of ", number(*kept)) };
-        missing + &plural(*all, word)
-    };
-    let parts =
-        [told(prompts, "prompt"), told(answers, "answer"), told(calls, "call"), told(results, "result")];
-    format!("read back: {} came along\n", parts.join(", "))
 }
 
 fn to_json(
@@ -298,12 +294,17 @@ fn to_json(
             json.end_array();
         }
         json.end_array().key("compared").object();
-        let Comparison { prompts, answers, calls, results, .. } = comparison;
-        for (name, kept) in
-            [("prompts", prompts), ("answers", answers), ("calls", calls), ("results", results)]
-        {
+        let Comparison { prompts, answers, calls, results, pictures, cut, of_subagents, .. } = comparison;
+        for (name, kept) in [
+            ("prompts", prompts),
+            ("answers", answers),
+            ("calls", calls),
+            ("results", results),
+            ("pictures", pictures),
+        ] {
             json.key(name).object().key("all").u64(kept.all).key("kept").u64(kept.kept).end_object();
         }
+        json.key("cut_results").u64(*cut).key("items_of_subagents").u64(*of_subagents);
         json.end_object().end_object();
     })
 }
@@ -398,17 +399,42 @@ fn chosen(talk: &Talk) -> Result<PathBuf, CommandError> {
         let hint = "`interlingua list` lists them; `latest` is the newest".to_owned();
         return Err(CommandError::Usage("no session is named".to_owned(), Some(hint)));
     }
-    let sessions = list::newest(talk)?;
-    if sessions.is_empty() {
+    let choice = Choice::new(talk)?;
+    if choice.is_empty() {
         return Err(CommandError::Usage("no agent has sessions on this machine".to_owned(), None));
     }
-    Talk::always(&list::numbered(&sessions));
-    Talk::always("number of the session: ");
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(|error| CommandError::Read("stdin".to_owned(), error))?;
-    let chosen = line.trim().parse::<usize>().ok().and_then(|number| sessions.get(number.checked_sub(1)?));
-    let wrong = || CommandError::Usage(format!("`{}` is none of the numbers", line.trim()), None);
-    chosen.map(interlingua_library::ListedSession::input).ok_or_else(wrong)
+    choose(&choice, &mut io::stdin().lock(), Talk::always)
+}
+
+/// Shows sessions until a line of the input is one of their numbers. Another line is a filter, an empty line removes it.
+fn choose(
+    choice: &Choice,
+    input: &mut impl BufRead,
+    mut show: impl FnMut(&str),
+) -> Result<PathBuf, CommandError> {
+    let mut filter = String::new();
+    loop {
+        let sessions = choice.fitting(&filter);
+        if sessions.is_empty() {
+            show(&format!("no session fits `{}`\n", safe::one_line(&filter)));
+        } else {
+            show(&choice.table(&sessions));
+        }
+        show("number of the session, or words to filter by: ");
+        let mut line = String::new();
+        let read = input.read_line(&mut line);
+        if read.map_err(|error| CommandError::Read("stdin".to_owned(), error))? == 0 {
+            return Err(CommandError::Usage("no session is chosen".to_owned(), None));
+        }
+        let line = line.trim();
+        match line.parse::<usize>() {
+            Ok(number) => match number.checked_sub(1).and_then(|at| sessions.get(at)) {
+                Some(session) => return Ok(session.input()),
+                None => show(&format!("`{line}` is none of the numbers\n")),
+            },
+            Err(_) => filter = line.to_owned(),
+        }
+    }
 }
 
 fn no_home() -> CommandError {

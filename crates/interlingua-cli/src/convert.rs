@@ -25,7 +25,7 @@ use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::{Convert, SourceFlags};
 use crate::outputs::{self, NewFolders, Sink, Taken};
 use crate::talk::{self, Talk};
-use crate::{jobs, join, stop};
+use crate::{jobs, join, stop, verify};
 
 /// The summary of a run of this command.
 pub(crate) type RunSummary = Summary<CommandError>;
@@ -40,6 +40,17 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         let hint = "add `--to universal`, or leave out `--seed-schema`".to_owned();
         let error = "`--seed-schema` is the schema of universal events".to_owned();
         return Err(CommandError::Usage(error, Some(hint)));
+    }
+    let asks_for_log = args.carry.map_tools || args.carry.budget.is_some();
+    if asks_for_log && args.target().plane != Plane::Log {
+        let error =
+            format!("`--map-tools` and `--budget` are for logs of agents, not for `{}`", args.target().name);
+        let hint = "name the log of an agent with `--to`, such as `claude-code` or `codex`".to_owned();
+        return Err(CommandError::Usage(error, Some(hint)));
+    }
+    if args.verify && output.is_none() {
+        let hint = "write to a file or a directory with `-o`".to_owned();
+        return Err(CommandError::Usage("`--verify` cannot read stdout back".to_owned(), Some(hint)));
     }
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
@@ -64,7 +75,9 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         (_, Some(output)) => many(inputs, output, args, talk)?,
     };
     if let [(_, _), ..] = &summary.failed[..] {
-        return Ok(Exit::Unreadable);
+        let is_incomplete = |(_, error): &(String, CommandError)| error.exit() == Exit::Failed;
+        let all = summary.failed.iter().all(is_incomplete);
+        return Ok(if all { Exit::Failed } else { Exit::Unreadable });
     }
     let is_there = |(_, error): &(String, CommandError)| matches!(error, CommandError::Exists(_));
     if summary.files == 0 && !summary.skipped.iter().any(is_there) {
@@ -137,8 +150,19 @@ fn single(
     }
     converted.output = output.map(Path::to_owned);
     talk.say(&render::converted(&converted, talk.verbose));
+    if let Some(cuts) = &options.cuts {
+        talk.say(&verify::told_cuts(cuts));
+    }
     account.add(&converted);
-    account.end()
+    let summary = account.end()?;
+    if let Some(path) = output.filter(|_| args.verify) {
+        let compared = verify::compare((&input, &identity), to, path, &options, &args.source)?;
+        talk.say(&verify::came_along(&compared));
+        if !compared.is_whole() {
+            return Err(CommandError::Incomplete(path.to_owned(), verify::came_along(&compared)));
+        }
+    }
+    Ok(summary)
 }
 
 /// An input that another program still writes. The next signal ends it.
@@ -391,6 +415,12 @@ fn one_of_many(
     let options = conversion_options((&opened, &file.input), &identity, to, args)?;
     let mut converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
+    if args.verify {
+        let compared = verify::compare((&file.input, &identity), to, &path, &options, &args.source)?;
+        if !compared.is_whole() {
+            return Err(CommandError::Incomplete(path, verify::came_along(&compared)));
+        }
+    }
     converted.output = Some(path);
     Ok(converted)
 }
@@ -401,8 +431,20 @@ fn conversion_options(
     to: (&'static Dialect, Role),
     args: &Convert,
 ) -> Result<Options, CommandError> {
+    if (args.carry.map_tools || args.carry.budget.is_some()) && from.dialect.name == to.0.name {
+        let error = format!("{} is a log of `{}` already and is copied unchanged", input.name(), to.0.name);
+        let hint = "leave out `--map-tools` and `--budget`, or name another dialect".to_owned();
+        return Err(CommandError::Usage(error, Some(hint)));
+    }
+    if (args.carry.budget.is_some() || args.verify) && !input.opens_again() {
+        let error = "`--budget` and `--verify` read the input twice, and stdin can be read once".to_owned();
+        return Err(CommandError::Usage(error, Some("name a file".to_owned())));
+    }
+    let outline = outline((opened, input), from, to, &args.source)?;
     Ok(options(&args.source)
-        .with_outline(outline((opened, input), from, to, &args.source)?)
+        .with_map_tools(args.carry.map_tools)
+        .with_cuts(verify::cuts((input, from), outline.as_ref(), (&args.carry, &args.source))?)
+        .with_outline(outline)
         .with_include_raw(args.raw)
         .with_seed_schema(args.seed_schema)
         .with_source_name(input.stem())

@@ -80,6 +80,8 @@ pub(crate) enum CommandError {
     SeveralRecords(String),
     /// A record holds joined sessions, but one log holds one session.
     HoldsSessions(String),
+    /// A written session lacks parts of its source: the output, and the parts that came along.
+    Incomplete(PathBuf, String),
     /// Several inputs, but the output path is a file name.
     FileForSeveral(PathBuf),
     /// The path of the output directory is a file.
@@ -217,7 +219,7 @@ impl CommandError {
             CommandError::NotInstalled(_) => Exit::Program(127),
             CommandError::Agent(ApiProblem { status: 400 | 403, .. }) => Exit::Usage,
             CommandError::Agent(_) => Exit::Unreadable,
-            CommandError::Refused(_) => Exit::Failed,
+            CommandError::Refused(_) | CommandError::Incomplete(..) => Exit::Failed,
             CommandError::Gateway(StartError::Config(_))
             | CommandError::Feed(FeedError::Url(_) | FeedError::Token) => Exit::Usage,
             CommandError::Gateway(_) | CommandError::Feed(_) => Exit::Unreadable,
@@ -295,6 +297,10 @@ impl Explain for CommandError {
                 format!("`{name}` holds several sessions, and a JSON document is one record")
             }
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
+            CommandError::Incomplete(path, told) => {
+                let told = told.lines().next().unwrap_or_default();
+                format!("`{}` lacks parts of its source; {told}", safe::path_name(path))
+            }
             CommandError::FileForSeveral(path) => {
                 format!(
                     "`{}` is the name of a file, and several outputs need a directory",
@@ -382,6 +388,7 @@ impl Explain for CommandError {
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
                 "name a directory with `-o DIR/`, for a file each; it is made if need be".to_owned()
             }
+            CommandError::Incomplete(..) => "`--report FILE` lists the losses with their places".to_owned(),
             CommandError::FileForSeveral(path) => {
                 format!("name a directory, or `-o {}/` for a directory of that name", safe::path_name(path))
             }
@@ -436,6 +443,7 @@ impl Explain for CommandError {
             }
             CommandError::Refused(_) => return None,
             CommandError::Library(_) => "the catalogue may be deleted: it is built anew".to_owned(),
+            CommandError::Backup(BackupError::Several(..)) => "give more of the name, such as `NAME/` for a folder".to_owned(),
             CommandError::Backup(BackupError::Unknown(_)) => "give a part of its path, such as its id".to_owned(),
             CommandError::Carry(_) | CommandError::Backup(_) => return None,
             CommandError::Name(NameError::Several(..)) => "give more of the id".to_owned(),

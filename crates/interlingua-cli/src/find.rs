@@ -1,14 +1,14 @@
 //! `find`: words in the sessions of all agents.
 
 use clap::Args;
-use interlingua_library::{FoundSession, ListedSession, SearchHit, SearchQuery};
+use interlingua_library::{FoundSession, SearchHit, SearchQuery};
 use interlingua_report::json::document;
 use interlingua_report::render::plural;
 use interlingua_report::safe;
 
 use crate::error::{CommandError, Exit};
 use crate::flags::TalkFlags;
-use crate::list;
+use crate::list::{self, ShortIds};
 use crate::talk::{self, Talk};
 
 /// Find words in the sessions of all agents on this machine, the newest first
@@ -44,15 +44,14 @@ pub(crate) fn run(args: &Find, talk: &Talk) -> Result<Exit, CommandError> {
     }
     let most = if args.number == 0 { usize::MAX } else { args.number };
     let mut found = Vec::new();
-    list::search(&query, talk, |session| {
+    let ids = list::search(&query, talk, |session| {
         found.push(session);
         found.len() < most
     })?;
     if args.json {
         talk::data(to_json(&found).as_bytes())?;
     } else {
-        let sessions: Vec<&ListedSession> = found.iter().map(|found| &found.session).collect();
-        let text = |found: &FoundSession| to_text(found, &sessions, talk.verbose);
+        let text = |found: &FoundSession| to_text(found, &ids, talk.verbose);
         talk::text(&found.iter().map(text).collect::<String>())?;
     }
     if found.is_empty() {
@@ -63,19 +62,21 @@ pub(crate) fn run(args: &Find, talk: &Talk) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-fn to_text(found: &FoundSession, all: &[&ListedSession], verbose: bool) -> String {
+fn to_text(found: &FoundSession, ids: &ShortIds, verbose: bool) -> String {
     let FoundSession { session, hits, .. } = found;
     let bold = anstyle::Style::new().bold();
-    let begin = list::short_id(session, all);
+    let begin = ids.of_session(session);
     let mut text = format!("{bold}{begin}{bold:#}  {}  {}\n", session.agent, list::headline(session));
     let most = if verbose { usize::MAX } else { MOST_HITS };
-    for SearchHit { speaker, context, .. } in hits.iter().take(most) {
-        text = text + "  " + &safe::one_line(speaker) + ": " + &safe::one_line(context) + "\n";
+    for SearchHit { speaker, context, place, .. } in hits.iter().take(most) {
+        let (speaker, context) = (safe::one_line(speaker), safe::one_line(context));
+        text += &format!("  line {place}  {speaker}: {context}\n");
     }
     if hits.len() > most {
         text = text + "  … and " + &plural((hits.len() - most) as u64, "more hit") + "\n";
     }
-    text + "  interlingua show " + &begin + "\n"
+    let place = hits.first().map_or(1, |hit| hit.place.max(1));
+    text + &format!("  interlingua show {begin} --at {place}\n")
 }
 
 fn to_json(found: &[FoundSession]) -> String {
@@ -84,8 +85,9 @@ fn to_json(found: &[FoundSession]) -> String {
         for FoundSession { session, hits, .. } in found {
             json.object().key("id").plain(&session.id()).key("agent").plain(&session.agent);
             json.key("path").plain(&session.input().to_string_lossy()).key("hits").array();
-            for SearchHit { speaker, context, .. } in hits {
-                json.object().key("speaker").plain(speaker).key("context").plain(context).end_object();
+            for SearchHit { speaker, context, place, .. } in hits {
+                json.object().key("speaker").plain(speaker).key("context").plain(context);
+                json.key("place").u64(*place).end_object();
             }
             json.end_array().end_object();
         }

@@ -217,8 +217,29 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) seed_schema: bool,
 
+    /// Read each written session back, and compare it with its source: exit code 3 if a prompt, answer, call, result or
+    /// picture is missing
+    #[arg(long, requires = "output", conflicts_with_all = ["follow", "join"])]
+    pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) carry: CarryFlags,
+
     #[command(flatten)]
     talk: TalkFlags,
+}
+
+/// Flags for sessions that go on in another agent.
+#[derive(Debug, Args)]
+pub(crate) struct CarryFlags {
+    /// Give calls of common tools (shell, read, edit, write, search, patch) the names and arguments of the other agent's
+    /// tools, where they have an exact counterpart
+    #[arg(long)]
+    pub(crate) map_tools: bool,
+
+    /// Cut the oldest results of tools until the session has about this many tokens (four bytes each); each cut is marked
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: Option<u64>,
 }
 
 /// A profile of the record.
@@ -304,6 +325,10 @@ pub(crate) struct ShowSession {
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..))]
     pub(crate) width: Option<u16>,
 
+    /// Begin at this line of the log, as `find` names it, and unfold it (for a document: the number of its element)
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["markdown", "html", "follow"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) at: Option<u64>,
+
     /// Do not use a pager (`$PAGER`, or `less -R`)
     #[arg(long)]
     pub(crate) no_pager: bool,
@@ -319,9 +344,13 @@ pub(crate) struct ShowSession {
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
     /// Logs and records: files, directories or patterns in quotes (`'logs/**/*.jsonl'`), also compressed by gzip or zstd;
-    /// `-` for stdin
-    #[arg(value_name = "FILE", required = true)]
+    /// `-` for stdin; or names of sessions
+    #[arg(value_name = "FILE", required_unless_present = "here")]
     pub(crate) inputs: Vec<PathBuf>,
+
+    /// Count the sessions of all agents in this directory and in the directories in it
+    #[arg(long)]
+    pub(crate) here: bool,
 
     #[command(flatten)]
     pub(crate) source: SourceFlags,

@@ -38,6 +38,7 @@ mod stop;
 mod talk;
 mod top;
 mod traffic;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,7 +64,13 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     if !cli.command.handles_signals() {
         stop::listen(talk.quiet);
     }
-    if let Err(error) = list::resolve(cli.command.sessions(), &talk) {
+    let mut resolved = list::resolve(cli.command.sessions(), &talk);
+    if let (Ok(()), Command::Stats(args)) = (&resolved, &mut cli.command)
+        && args.here
+    {
+        resolved = list::here(&talk).map(|found| args.inputs.extend(found));
+    }
+    if let Err(error) = resolved {
         Talk::error(&error);
         return error.exit().into();
     }

@@ -7,7 +7,8 @@ use clap::Args;
 use interlingua::json::Str;
 use interlingua::model::time;
 use interlingua_library::{
-    Environment, FoundSession, Library, ListedSession, SearchQuery, SessionName, id_word, is_beginning,
+    CatalogueError, Environment, FoundSession, Library, ListedSession, Refreshed, SearchQuery, SessionName,
+    id_word,
 };
 use interlingua_models::prices::exact_dollars;
 use interlingua_report::json::document;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
     if args.json {
         talk::data(to_json(shown).as_bytes())?;
     } else {
-        talk::text(&to_table(shown, now()))?;
+        talk::text(&to_table(shown, &ShortIds::of(&all), now()))?;
     }
     let hidden = asked.len() - shown.len();
     if hidden > 0 {
@@ -112,22 +113,70 @@ pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// The newest sessions, as many as a list shows.
-pub(crate) fn newest(talk: &Talk) -> Result<Vec<ListedSession>, CommandError> {
+/// The paths of the sessions of this directory and of the directories in it.
+pub(crate) fn here(talk: &Talk) -> Result<Vec<PathBuf>, CommandError> {
+    let here = std::env::current_dir().map_err(|error| CommandError::Read(".".to_owned(), error))?;
     let (library, _) = refreshed(talk)?;
     let all = library.sessions().map_err(CommandError::Library)?;
-    Ok(all.into_iter().filter(|session| !session.overview.is_of_subagent).take(MOST_NEWEST).collect())
+    let is_here = |session: &&ListedSession| {
+        session.overview.cwd.as_ref().is_some_and(|cwd| PathBuf::from(cwd).starts_with(&here))
+    };
+    let found: Vec<PathBuf> = all.iter().filter(is_here).map(ListedSession::input).collect();
+    if found.is_empty() {
+        let hint = Some("`interlingua list` lists the sessions of all directories".to_owned());
+        return Err(CommandError::Usage("no agent has a session in this directory".to_owned(), hint));
+    }
+    Ok(found)
 }
 
-/// A table of sessions with a number for each.
-pub(crate) fn numbered(sessions: &[ListedSession]) -> String {
-    let sessions: Vec<&ListedSession> = sessions.iter().collect();
-    let table = to_table(&sessions, now());
-    let number = |(at, line): (usize, &str)| match at {
-        0 => format!("    {line}\n"),
-        at => format!("{at:>2}  {line}\n"),
-    };
-    table.lines().enumerate().map(number).collect()
+/// The number of sessions in the catalogue that a session started, as far as the catalogue has read them.
+pub(crate) fn children(id: &str) -> usize {
+    let library = Library::open(Environment::of_process()).ok();
+    let sessions = library.and_then(|library| library.sessions().ok()).unwrap_or_default();
+    sessions.iter().filter(|session| session.overview.parent.as_deref() == Some(id)).count()
+}
+
+/// Sessions to choose from, the newest first.
+pub(crate) struct Choice {
+    sessions: Vec<ListedSession>,
+    ids: ShortIds,
+}
+
+impl Choice {
+    pub(crate) fn new(talk: &Talk) -> Result<Self, CommandError> {
+        let (library, _) = refreshed(talk)?;
+        let mut sessions = library.sessions().map_err(CommandError::Library)?;
+        let ids = ShortIds::of(&sessions);
+        sessions.retain(|session| !session.overview.is_of_subagent);
+        Ok(Self { sessions, ids })
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// The newest sessions whose agent, directory, id, title or first words contain each word of a text.
+    pub(crate) fn fitting(&self, text: &str) -> Vec<&ListedSession> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let fits = |session: &&ListedSession| {
+            let overview = &session.overview;
+            let cwd = overview.cwd.as_deref().unwrap_or_default();
+            let title = overview.title.as_deref().unwrap_or_default();
+            let all =
+                [&session.agent, cwd, &session.id(), title, &overview.first_words].join("\n").to_lowercase();
+            words.iter().all(|word| all.contains(word.as_str()))
+        };
+        self.sessions.iter().filter(fits).take(MOST_NEWEST).collect()
+    }
+
+    /// A table of sessions with a number for each.
+    pub(crate) fn table(&self, sessions: &[&ListedSession]) -> String {
+        let number = |(at, line): (usize, &str)| match at {
+            0 => format!("    {line}\n"),
+            at => format!("{at:>2}  {line}\n"),
+        };
+        to_table(sessions, &self.ids, now()).lines().enumerate().map(number).collect()
+    }
 }
 
 /// How many sessions a list to choose from has.
@@ -153,38 +202,31 @@ pub(crate) fn search(
     query: &SearchQuery,
     talk: &Talk,
     each: impl FnMut(FoundSession) -> bool,
-) -> Result<(), CommandError> {
-    let (mut library, failed) = refreshed(talk)?;
+) -> Result<ShortIds, CommandError> {
+    let (mut library, failed) = refreshed_by(talk, |library, progress| library.refresh_words(progress))?;
     if !failed.is_empty() {
         let files = plural(failed.len() as u64, "file");
         talk.say(&format!("{files} not searched, because of errors; `interlingua list -v` lists them\n"));
     }
-    let bar = progress_bar(talk);
-    let searched = library.search(
-        query,
-        |read, all| {
-            bar.set_length(all as u64);
-            bar.set_position(read as u64);
-        },
-        each,
-    );
-    talk::clear_bar();
-    searched.map_err(CommandError::Library)
-}
-
-/// A bar that counts files, if a user watches.
-fn progress_bar(talk: &Talk) -> indicatif::ProgressBar {
-    let bar =
-        if talk.is_watched() { indicatif::ProgressBar::new(0) } else { indicatif::ProgressBar::hidden() };
-    talk::draws(&bar);
-    bar
+    library.search(query, each).map_err(CommandError::Library)?;
+    Ok(ShortIds::of(&library.sessions().map_err(CommandError::Library)?))
 }
 
 /// The library after a refresh, and the files that could not be read.
 fn refreshed(talk: &Talk) -> Result<(Library, Vec<(String, String)>), CommandError> {
+    refreshed_by(talk, |library, progress| library.refresh(progress))
+}
+
+/// The function of a library that reads new and changed files, and reports its progress.
+type Refresh = fn(&mut Library, &mut dyn FnMut(usize, usize)) -> Result<Refreshed, CatalogueError>;
+
+fn refreshed_by(talk: &Talk, refresh: Refresh) -> Result<(Library, Vec<(String, String)>), CommandError> {
     let mut library = Library::open(Environment::of_process()).map_err(CommandError::Library)?;
-    let bar = progress_bar(talk);
-    let refreshed = library.refresh(|read, all| {
+    // A bar that counts files, if a user watches.
+    let bar =
+        if talk.is_watched() { indicatif::ProgressBar::new(0) } else { indicatif::ProgressBar::hidden() };
+    talk::draws(&bar);
+    let refreshed = refresh(&mut library, &mut |read, all| {
         bar.set_length(all as u64);
         bar.set_position(read as u64);
     });
@@ -192,13 +234,13 @@ fn refreshed(talk: &Talk) -> Result<(Library, Vec<(String, String)>), CommandErr
     Ok((library, refreshed.map_err(CommandError::Library)?.failed))
 }
 
-fn to_table(sessions: &[&ListedSession], now: u64) -> String {
+fn to_table(sessions: &[&ListedSession], ids: &ShortIds, now: u64) -> String {
     let rows: Vec<[String; 8]> = sessions
         .iter()
         .map(|session| {
             let overview = &session.overview;
             [
-                short_id(session, sessions),
+                ids.of_session(session),
                 session.agent.clone(),
                 session.last().map_or_else(|| "-".to_owned(), |last| age(now.saturating_sub(last))),
                 number(overview.turns),
@@ -218,14 +260,42 @@ fn to_table(sessions: &[&ListedSession], now: u64) -> String {
     )
 }
 
-/// The shortest beginning of an id, of eight characters or more, that no other listed session has.
-pub(crate) fn short_id(session: &ListedSession, all: &[&ListedSession]) -> String {
-    let id = session.id();
-    let id = id_word(&id);
-    let is_shared = |begin: &str| all.iter().filter(|other| is_beginning(&other.id(), begin)).count() > 1;
-    let ends = id.char_indices().map(|(at, _)| at).skip(SHORT_ID).chain([id.len()]);
-    let begin = ends.map(|end| &id[..end]).find(|begin| !is_shared(begin)).unwrap_or(id);
-    safe::exact_line(begin)
+/// The ids of all sessions on this machine, sorted, each with and without the word that begins every id of its agent.
+pub(crate) struct ShortIds(Vec<String>);
+
+impl ShortIds {
+    fn of(sessions: &[ListedSession]) -> Self {
+        let mut ids = Vec::new();
+        for session in sessions {
+            let id = session.id();
+            let word = id_word(&id);
+            if word.len() < id.len() {
+                ids.push(word.to_owned());
+            }
+            ids.push(id);
+        }
+        ids.sort_unstable();
+        Self(ids)
+    }
+
+    /// The shortest beginning of the session's id, of eight characters or more, that names no other session on this machine. A
+    /// name has a digit, because a word without a digit may be a file.
+    pub(crate) fn of_session(&self, session: &ListedSession) -> String {
+        let id = session.id();
+        let id = id_word(&id);
+        let at = self.0.partition_point(|other| other.as_str() < id);
+        let shared = |other: Option<&String>| {
+            let pairs = id.chars().zip(other.map(String::as_str).unwrap_or_default().chars());
+            pairs.take_while(|(own, other)| own == other).map(|(own, _)| own.len_utf8()).sum::<usize>()
+        };
+        let before = shared(at.checked_sub(1).and_then(|before| self.0.get(before)));
+        let least = before.max(shared(self.0.get(at + 1))).max(SHORT_ID - 1);
+        let ends = id.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
+        let has_digit = |begin: &&str| begin.bytes().any(|byte| byte.is_ascii_digit());
+        let begins = ends.filter(|end| *end > least).filter_map(|end| id.get(..end));
+        let begin = { begins }.find(|begin| has_digit(&begin)).unwrap_or(id);
+        safe::exact_line(begin)
+    }
 }
 
 /// The length of a short id, if no other session has the same beginning.

@@ -45,6 +45,11 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
         return Err(CommandError::NothingRead { name, dialect, looks_like: identity.looks_like });
     };
 
+    if let Some(place) = args.at.filter(|place| !story.has_place(*place)) {
+        let hint = "`interlingua find` names the lines of its hits".to_owned();
+        let text = format!("the session has nothing to show at line {place} or after it");
+        return Err(CommandError::Usage(text, Some(hint)));
+    }
     let form = asked_form(args, output);
     let is_text = form == StoryForm::Text;
     let stdout = io::stdout();
@@ -55,6 +60,7 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     let name = name.as_str();
     let mut look = Look::new(name, &identity);
     (look.full, look.width, look.colour) = (args.full, width.max(NARROWEST), colour);
+    look.at = args.at;
 
     if is_text && to_terminal && !args.no_pager {
         let height = screen.map_or(HEIGHT, |(rows, _)| usize::from(rows));

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! An object is written under a temporary name, read back, and renamed; its line in the index follows. A killed backup therefore
-//! leaves no line without its object, and the next backup goes on.
+//! leaves no line without its object, and the next backup goes on: it removes a line without an end, and temporary files. Of a tree
+//! of small files, such as OpenCode's older `storage`, each file is saved.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -33,6 +35,8 @@ pub struct SessionBackup {
     states: Vec<SavedState>,
     /// The lines of the index that could not be read.
     damaged: usize,
+    /// The length of the index up to the end of its last line.
+    sound_length: u64,
 }
 
 /// The state of a file at the time of a backup.
@@ -75,6 +79,8 @@ pub enum BackupError {
     File(PathBuf, io::Error),
     /// No saved state fits the name.
     Unknown(String),
+    /// Several sessions fit the name: their names.
+    Several(String, Vec<String>),
     /// The object of a state has other bytes than were saved.
     Damaged(PathBuf),
 }
@@ -84,6 +90,10 @@ impl fmt::Display for BackupError {
         match self {
             BackupError::File(path, error) => write!(f, "`{}`: {error}", safe::path_name(path)),
             BackupError::Unknown(name) => write!(f, "the backup has no session `{}`", safe::exact_line(name)),
+            BackupError::Several(name, found) => {
+                write!(f, "the backup has {} sessions `{}`:", found.len(), safe::exact_line(name))?;
+                found.iter().take(5).try_for_each(|found| write!(f, " {}", safe::exact_line(found)))
+            }
             BackupError::Damaged(path) => {
                 write!(f, "the saved bytes of `{}` are damaged", safe::path_name(path))
             }
@@ -96,21 +106,26 @@ impl std::error::Error for BackupError {}
 impl SessionBackup {
     /// Opens the backup in a folder. A folder without an index is an empty backup.
     pub fn open(folder: &Path) -> Result<Self, BackupError> {
-        let mut backup = Self { folder: folder.to_owned(), states: Vec::new(), damaged: 0 };
+        let folder = folder.to_owned();
+        let mut backup = Self { folder, states: Vec::new(), damaged: 0, sound_length: 0 };
         let path = backup.index();
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(backup),
             opened => opened.map_err(|error| BackupError::File(path.clone(), error))?,
         };
-        for line in BufReader::new(file).split(b'\n') {
-            let line = line.map_err(|error| BackupError::File(path.clone(), error))?;
-            match serde_json::from_slice(&line).ok().and_then(|line| SavedState::parse(&line)) {
+        let mut lines = BufReader::new(file);
+        loop {
+            let mut line = Vec::new();
+            let read = lines.read_until(b'\n', &mut line);
+            read.map_err(|error| BackupError::File(path.clone(), error))?;
+            // A line without an end was written by a killed backup, and its object is saved again.
+            let Some(whole) = line.strip_suffix(b"\n") else { return Ok(backup) };
+            backup.sound_length += line.len() as u64;
+            match serde_json::from_slice(whole).ok().and_then(|line| SavedState::parse(&line)) {
                 Some(state) => backup.states.push(state),
-                // The last line of a killed backup.
                 None => backup.damaged += 1,
             }
         }
-        Ok(backup)
     }
 
     /// Every saved state, the oldest first.
@@ -126,37 +141,68 @@ impl SessionBackup {
     /// Saves the files of all agents that are new or have changed. `now` is the time in milliseconds since 1970.
     pub fn save(&mut self, environment: &Environment, now: u64) -> Result<BackupReport, BackupError> {
         let mut report = BackupReport::default();
+        self.heal()?;
         let known: HashMap<PathBuf, String> =
             self.states.iter().map(|state| (state.path.clone(), state.stamp.clone())).collect();
         for home in HOMES {
-            for path in home.files(environment) {
-                if path.is_dir() {
-                    let reason =
-                        "a tree of small files is not saved; export its sessions with the agent".to_owned();
-                    report.failed.push((path, reason));
-                    continue;
-                }
-                let Some(stamp) = crate::catalogue::stamp(&path) else { continue };
-                if known.get(&path) == Some(&stamp) {
-                    report.same += 1;
-                    continue;
-                }
-                match self.save_file(home.dialect, &path, stamp, now) {
-                    Ok(state) => {
-                        report.saved += 1;
-                        report.bytes += state.bytes;
-                        self.states.push(state);
+            for path in home.saved_files(environment) {
+                let mut unread = Vec::new();
+                let mut files = Vec::new();
+                each_file(&path, &mut files, &mut unread);
+                report.failed.extend(unread);
+                let mut saved = Vec::new();
+                for path in files {
+                    let Some(stamp) = crate::catalogue::stamp(&path) else { continue };
+                    if known.get(&path) == Some(&stamp) {
+                        report.same += 1;
+                        continue;
                     }
-                    Err(BackupError::File(at, error)) if at.starts_with(&self.folder) => {
-                        return Err(BackupError::File(at, error));
+                    match self.save_file(home.dialect, &path, stamp, now) {
+                        Ok(state) => {
+                            report.saved += 1;
+                            report.bytes += state.bytes;
+                            saved.push(state);
+                        }
+                        Err(BackupError::File(at, error)) if at.starts_with(&self.folder) => {
+                            return Err(BackupError::File(at, error));
+                        }
+                        Err(error) => report.failed.push((path, error.to_string())),
                     }
-                    Err(error) => report.failed.push((path, error.to_string())),
                 }
+                self.append(saved)?;
             }
         }
         Ok(report)
     }
 
+    /// Removes the traces of a killed backup: a line of the index without its end, and old temporary files.
+    fn heal(&mut self) -> Result<(), BackupError> {
+        let index = self.index();
+        let failed = |error| BackupError::File(index.clone(), error);
+        let length = index.metadata().map_or(0, |meta| meta.len());
+        if length > self.sound_length {
+            let text = fs::read(&index).map_err(failed)?;
+            // Another backup may have written whole lines meanwhile.
+            if !text.ends_with(b"\n") {
+                let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+                let file = File::options().write(true).open(&index).map_err(failed)?;
+                file.set_len(end).and_then(|()| file.sync_all()).map_err(failed)?;
+            }
+        }
+        let Ok(entries) = fs::read_dir(self.folder.join("objects")) else { return Ok(()) };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_temporary = name.starts_with(TEMPORARY_BEGIN) && name.ends_with(TEMPORARY_END);
+            let age = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
+            if is_temporary && age().is_some_and(|age| age > OLD) {
+                // The next backup tries again.
+                let _ = fs::remove_file(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the bytes of a file.
     fn save_file(
         &self,
         agent: &str,
@@ -164,23 +210,33 @@ impl SessionBackup {
         stamp: String,
         time: u64,
     ) -> Result<SavedState, BackupError> {
-        // A database that is in use is copied by the database itself.
-        let folder = PrivateFolder::new().map_err(|error| BackupError::File(path.to_owned(), error))?;
-        let copy = folder.numbered(1);
-        let source = if is_store(path) {
-            copy_database(path, &copy).map_err(|error| BackupError::File(path.to_owned(), error))?;
-            &copy
+        let unread = |error| BackupError::File(path.to_owned(), error);
+        let (digest, bytes) = if is_store(path) {
+            // A database that is in use is copied by the database itself.
+            let folder = PrivateFolder::new().map_err(unread)?;
+            let copy = folder.numbered(1);
+            copy_database(path, &copy).map_err(unread)?;
+            self.write_object(&copy)?
         } else {
-            path
+            self.write_object(path)?
         };
-        let (digest, bytes) = self.write_object(source)?;
-        let state = SavedState { agent: agent.to_owned(), path: path.to_owned(), digest, bytes, time, stamp };
-        let line = format!("{}\n", state.to_json());
+        Ok(SavedState { agent: agent.to_owned(), path: path.to_owned(), digest, bytes, time, stamp })
+    }
+
+    /// Adds the lines of saved states to the index, after their objects.
+    fn append(&mut self, saved: Vec<SavedState>) -> Result<(), BackupError> {
+        if saved.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = saved.iter().map(|state| state.to_json().to_string()).collect();
+        let lines = lines.join("\n") + "\n";
         let index = self.index();
         let failed = |error| BackupError::File(index.clone(), error);
         let mut file = File::options().append(true).create(true).open(&index).map_err(failed)?;
-        file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        Ok(state)
+        file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        self.sound_length = file.metadata().map_err(failed)?.len();
+        self.states.extend(saved);
+        Ok(())
     }
 
     /// Packs the bytes of a file, and reads them back. Returns the digest and the size of the file.
@@ -213,10 +269,28 @@ impl SessionBackup {
         Ok((digest, bytes))
     }
 
-    /// The newest state of the session whose path contains a text.
-    pub fn find(&self, name: &str) -> Result<&SavedState, BackupError> {
-        let fits = |state: &&SavedState| state.path.to_string_lossy().contains(name);
-        self.states.iter().rfind(fits).ok_or_else(|| BackupError::Unknown(name.to_owned()))
+    /// The newest states of the files of one session, by a part of its path, such as its id.
+    pub fn find(&self, name: &str) -> Result<Vec<&SavedState>, BackupError> {
+        let mut newest: BTreeMap<&Path, &SavedState> = BTreeMap::new();
+        for state in &self.states {
+            newest.insert(&state.path, state);
+        }
+        let session = |path: &Path| session_part(path, name).map(str::to_owned);
+        let names: BTreeSet<String> = newest.keys().filter_map(|path| session(path)).collect();
+        match names.len() {
+            0 => return Err(BackupError::Unknown(name.to_owned())),
+            1 => {}
+            _ => return Err(BackupError::Several(name.to_owned(), names.into_iter().collect())),
+        }
+        // In OpenCode's older tree the parts of a message are in a folder with the id of the message.
+        let mut ids: BTreeSet<String> = names;
+        for path in newest.keys().filter(|path| session(path).is_some()) {
+            ids.extend(stem(path).filter(|stem| stem.starts_with("msg_")).map(str::to_owned));
+        }
+        let is_of_session = |path: &Path| {
+            session(path).is_some() || path.parent().and_then(stem).is_some_and(|folder| ids.contains(folder))
+        };
+        Ok(newest.into_iter().filter(|(path, _)| is_of_session(path)).map(|(_, state)| state).collect())
     }
 
     /// Writes the bytes of a state to a new file, after it has compared them with the digest.
@@ -289,6 +363,42 @@ impl SavedState {
             "agent": self.agent, "path": self.path.to_string_lossy(), "sha256": self.digest, "bytes": self.bytes,
             "time": self.time, "stamp": self.stamp,
         })
+    }
+}
+
+/// The age of temporary files that no running backup has.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// The name of a path's last part, up to its first dot.
+fn stem(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.split('.').next()
+}
+
+/// The part of a path that names the session: the last one with the text, up to its first dot. A text with a separator is compared
+/// with the whole path; then the session is the part where the text begins.
+fn session_part<'p>(path: &'p Path, name: &str) -> Option<&'p str> {
+    let contains = |part: &&Path| part.file_name().is_some_and(|part| part.to_string_lossy().contains(name));
+    if let Some(part) = path.ancestors().find(contains) {
+        return stem(part);
+    }
+    let text = path.to_str()?;
+    let at = text.find(name)?;
+    let begin = text.get(..at)?.rfind('/').map_or(0, |slash| slash + 1);
+    text.get(begin..)?.split(['/', '.']).find(|part| !part.is_empty())
+}
+
+/// The files of a path: the file itself, or all files of a tree. Links are not followed.
+fn each_file(path: &Path, files: &mut Vec<PathBuf>, unread: &mut Vec<(PathBuf, String)>) {
+    if !path.is_dir() {
+        return files.push(path.to_owned());
+    }
+    match fs::read_dir(path) {
+        Ok(entries) => {
+            let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            paths.sort();
+            paths.iter().filter(|path| !path.is_symlink()).for_each(|path| each_file(path, files, unread));
+        }
+        Err(error) => unread.push((path.to_owned(), error.to_string())),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The place of a session in another agent: the file where the agent looks for it, the entries of its index, and the command
 //! that goes on with it.
 //!
-//! A session is written under a temporary name and then renamed, so that an agent never finds a half-written one. A record of
-//! every carried session ([`CarriedSession`]) remembers its digest: only an unchanged file is replaced or removed.
+//! A session is written under a temporary name and then renamed, so that an agent never finds a half-written one: a file beside
+//! its place, a folder of several files in the agent's own folder, where no agent looks for sessions. The entry of an index
+//! follows the session. A record of every carried session ([`CarriedSession`]) precedes it and holds its digest: only an unchanged
+//! file is replaced or removed.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -66,7 +68,9 @@ pub struct SuccessorPlace {
     pub id: String,
     /// The file of the session.
     pub file: PathBuf,
-    /// Files that belong to the session alone, with their content.
+    /// The folder that belongs to the session alone, and the agent's own folder.
+    pub folder: Option<(PathBuf, PathBuf)>,
+    /// Further files in the session's folder, with their content.
     pub beside: Vec<(PathBuf, String)>,
     /// The entry in the list of directories of Kimi CLI.
     pub index: Option<PathBuf>,
@@ -117,6 +121,7 @@ fn placed(id: String, file: PathBuf, resume: &[&str]) -> SuccessorPlace {
         written_id: Some(id.clone()),
         id,
         file,
+        folder: None,
         beside: Vec::new(),
         index: None,
         prepare: None,
@@ -177,18 +182,23 @@ fn in_opencode(session: &NewSession<'_>) -> Option<SuccessorPlace> {
 }
 
 fn in_copilot(session: &NewSession<'_>) -> Option<SuccessorPlace> {
-    let folder = session.folder("copilot-cli")?.join("session-state").join(session.uuid);
+    let home = session.folder("copilot-cli")?;
+    let folder = home.join("session-state").join(session.uuid);
     let resume = format!("--resume={}", session.uuid);
-    Some(placed(session.uuid.to_owned(), folder.join("events.jsonl"), &[&resume]))
+    let mut placement = placed(session.uuid.to_owned(), folder.join("events.jsonl"), &[&resume]);
+    placement.folder = Some((folder, home));
+    Some(placement)
 }
 
 /// Kimi CLI starts an empty session, silently, if its list of directories has no entry for the directory.
 fn in_kimi_cli(session: &NewSession<'_>) -> Option<SuccessorPlace> {
     let home = session.folder("kimi-cli")?;
     let digest = hex(&md5::Md5::digest(session.cwd.to_string_lossy().as_bytes()));
-    let file = home.join("sessions").join(digest).join(session.uuid).join("context.jsonl");
+    let folder = home.join("sessions").join(digest).join(session.uuid);
+    let file = folder.join("context.jsonl");
     let mut placement = placed(session.uuid.to_owned(), file, &["--session", session.uuid]);
     placement.written_id = None;
+    placement.folder = Some((folder, home.clone()));
     placement.index = Some(home.join("kimi.json"));
     Some(placement)
 }
@@ -198,8 +208,8 @@ fn in_kimi_code(session: &NewSession<'_>) -> Option<SuccessorPlace> {
     let cwd = session.cwd.to_string_lossy();
     let digest = hex(&Sha256::digest(cwd.as_bytes()));
     let last = session.cwd.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let folder =
-        session.folder("kimi-code")?.join("sessions").join(format!("wd_{last}_{}", digest.get(..12)?));
+    let home = session.folder("kimi-code")?;
+    let folder = home.join("sessions").join(format!("wd_{last}_{}", digest.get(..12)?));
     let folder = folder.join(&id);
     let agent = folder.join("agents/main");
     let state = json!({
@@ -210,6 +220,7 @@ fn in_kimi_code(session: &NewSession<'_>) -> Option<SuccessorPlace> {
     let mut placement = placed(id.clone(), agent.join("wire.jsonl"), &["--session", &id]);
     placement.written_id = None;
     placement.beside = vec![(folder.join("state.json"), state.to_string())];
+    placement.folder = Some((folder, home));
     Some(placement)
 }
 
@@ -252,6 +263,8 @@ pub struct CarriedSession {
     pub file: PathBuf,
     /// The digest of the file as it was written.
     pub digest: String,
+    /// The digest of the file that this one replaces: a killed command may have left it.
+    pub earlier_digest: Option<String>,
     /// Files that belong to the session alone.
     pub beside: Vec<PathBuf>,
     /// The index of Kimi CLI with an entry for the session.
@@ -315,6 +328,7 @@ impl CarriedSession {
             id: text("id")?,
             file: text("file")?.into(),
             digest: text("sha256")?,
+            earlier_digest: text("earlier_sha256"),
             beside: beside.filter_map(|path| path.as_str()).map(PathBuf::from).collect(),
             index: text("index").map(PathBuf::from),
         })
@@ -322,7 +336,8 @@ impl CarriedSession {
 
     /// Whether the file is as it was written.
     pub fn is_unchanged(&self) -> bool {
-        digests::of_file(&self.file).is_ok_and(|digest| digest == self.digest)
+        let is_ours = |digest: String| digest == self.digest || Some(digest) == self.earlier_digest;
+        digests::of_file(&self.file).is_ok_and(is_ours)
     }
 
     /// Removes the files of the session, unless it has gone on.
@@ -338,7 +353,8 @@ impl CarriedSession {
                 _ => {}
             }
             // Folders of this session alone are empty now; others hold something and stay.
-            let _ = path.parent().map(fs::remove_dir);
+            let mut folders = path.ancestors().skip(1).take(DEEPEST_FOLDER);
+            let _ = folders.try_for_each(fs::remove_dir);
         }
         if let Some(index) = &self.index {
             let work_dirs = |dirs: &mut Vec<Value>| {
@@ -361,12 +377,15 @@ impl SuccessorPlace {
         (source, agent): (&Path, &Successor),
         earlier: Option<&CarriedSession>,
     ) -> Result<CarriedSession, CarryError> {
+        let unread = |error| CarryError::File(written.to_owned(), error);
+        let file = earlier.map_or_else(|| self.file.clone(), |earlier| earlier.file.clone());
         let carried = CarriedSession {
             source: source.to_owned(),
             agent: agent.dialect.to_owned(),
             id: self.id.clone(),
-            file: earlier.map_or_else(|| self.file.clone(), |earlier| earlier.file.clone()),
-            digest: digests::of_file(written).map_err(|error| CarryError::File(written.to_owned(), error))?,
+            digest: digests::of_file(written).map_err(unread)?,
+            earlier_digest: digests::of_file(&file).ok(),
+            file,
             beside: self.beside.iter().map(|(path, _)| path.clone()).collect(),
             index: self.index.clone(),
         };
@@ -375,15 +394,19 @@ impl SuccessorPlace {
         let facts = json!({
             "source": source.to_string_lossy(), "agent": agent.dialect, "id": self.id,
             "file": carried.file.to_string_lossy(), "sha256": carried.digest,
+            "earlier_sha256": carried.earlier_digest,
             "beside": carried.beside.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "index": self.index.as_ref().map(|path| path.to_string_lossy()),
         });
         write_whole(&record, facts.to_string().as_bytes(), true)?;
-        for (path, content) in &self.beside {
-            write_whole(path, content.as_bytes(), earlier.is_some())?;
+        if let Some((folder, home)) = self.folder.as_ref().filter(|(folder, _)| !folder.exists()) {
+            self.put_folder(written, folder, home)?;
+        } else {
+            for (path, content) in &self.beside {
+                write_whole(path, content.as_bytes(), earlier.is_some())?;
+            }
+            copy_whole(written, &carried.file, earlier.is_some())?;
         }
-        let bytes = fs::read(written).map_err(|error| CarryError::File(written.to_owned(), error))?;
-        write_whole(&carried.file, &bytes, earlier.is_some())?;
         if let Some(index) = &self.index {
             let cwd = new.cwd.to_string_lossy();
             change_index(index, |dirs| {
@@ -396,7 +419,29 @@ impl SuccessorPlace {
         }
         Ok(carried)
     }
+
+    /// Writes the folder of the session under a temporary name in the agent's own folder, and renames it.
+    fn put_folder(&self, written: &Path, folder: &Path, home: &Path) -> Result<(), CarryError> {
+        let failed = |error| CarryError::File(folder.to_owned(), error);
+        fs::create_dir_all(home).map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        let made = builder.prefix(TEMPORARY_BEGIN).suffix(TEMPORARY_END).tempdir_in(home).map_err(failed)?;
+        let inside = |path: &Path| path.strip_prefix(folder).map(|path| made.path().join(path));
+        let outside = |_| failed(io::Error::other("a file of the session is outside its folder"));
+        for (path, content) in &self.beside {
+            write_whole(&inside(path).map_err(outside)?, content.as_bytes(), false)?;
+        }
+        copy_whole(written, &inside(&self.file).map_err(outside)?, false)?;
+        fs::create_dir_all(folder.parent().unwrap_or(home)).map_err(failed)?;
+        // The files in the folder are on disk. A folder that another command has put there meanwhile is not empty, and stays.
+        fs::rename(made.path(), folder).map_err(failed)?;
+        let _ = made.keep();
+        Ok(())
+    }
 }
+
+/// The folders of a session alone, at most.
+const DEEPEST_FOLDER: usize = 3;
 
 fn record_path(environment: &Environment, agent: &str, id: &str) -> Option<PathBuf> {
     Some(carried_folder(environment)?.join(format!("{agent}-{id}.json")))
@@ -415,15 +460,30 @@ fn change_index(path: &Path, change: impl FnOnce(&mut Vec<Value>)) -> Result<(),
     write_whole(path, index.to_string().as_bytes(), true)
 }
 
-/// Writes a file whole or not at all, readable by the user alone. An existing file is replaced only if the caller says so.
+/// Copies a file whole or not at all.
+fn copy_whole(from: &Path, to: &Path, replace: bool) -> Result<(), CarryError> {
+    let mut source = fs::File::open(from).map_err(|error| CarryError::File(from.to_owned(), error))?;
+    make_whole(to, replace, |file| io::copy(&mut source, file).map(drop))
+}
+
+/// Writes a file whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8], replace: bool) -> Result<(), CarryError> {
+    make_whole(path, replace, |file| file.write_all(bytes))
+}
+
+/// Makes a file that is whole or not there, readable by the user alone. An existing file is replaced only if the caller says so.
+fn make_whole(
+    path: &Path,
+    replace: bool,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<(), CarryError> {
     let failed = |error| CarryError::File(path.to_owned(), error);
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut builder = tempfile::Builder::new();
     let mut file =
         builder.prefix(TEMPORARY_BEGIN).suffix(TEMPORARY_END).tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    write(file.as_file_mut()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     let persisted = if replace { file.persist(path) } else { file.persist_noclobber(path) };
     persisted.map(drop).map_err(|error| failed(error.error))
 }

@@ -1,7 +1,7 @@
 //! The catalogue: a SQLite database with a row for each session that was read, so that files that did not change are not
 //! read again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -10,40 +10,51 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use interlingua_report::safe;
 use interlingua_view::stats::SessionOverview;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use crate::library::ListedSession;
+use crate::search::SearchQuery;
+use crate::words::{self, SessionWords};
 
 /// The version of the tables. Another version means that the catalogue is built anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// The time that a second command waits for the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
     CREATE TABLE file (
-        path TEXT PRIMARY KEY,
+        number INTEGER PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
         agent TEXT NOT NULL,
         stamp TEXT NOT NULL,
         failure TEXT
-    ) WITHOUT ROWID;
+    );
     CREATE TABLE session (
-        path TEXT NOT NULL,
+        file INTEGER NOT NULL,
         part INTEGER NOT NULL,
         stored INTEGER NOT NULL,
-        id TEXT, cwd TEXT, title TEXT, first_words TEXT NOT NULL, model TEXT,
+        id TEXT, cwd TEXT, parent TEXT, title TEXT, first_words TEXT NOT NULL, model TEXT,
         of_subagent INTEGER NOT NULL,
         turns INTEGER NOT NULL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL,
         cost INTEGER NOT NULL, shown_cost TEXT NOT NULL,
         first INTEGER, last INTEGER, bytes INTEGER NOT NULL,
-        PRIMARY KEY (path, part)
+        PRIMARY KEY (file, part)
     ) WITHOUT ROWID;
-    CREATE TABLE words (
-        path TEXT NOT NULL,
+    CREATE TABLE indexed (
+        file INTEGER NOT NULL,
         part INTEGER NOT NULL,
         stamp TEXT NOT NULL,
+        tools TEXT NOT NULL,
+        failed INTEGER NOT NULL,
+        PRIMARY KEY (file, part)
+    ) WITHOUT ROWID;
+    CREATE TABLE words (
+        bucket INTEGER NOT NULL,
+        file INTEGER NOT NULL,
+        part INTEGER NOT NULL,
         hashes BLOB NOT NULL,
-        PRIMARY KEY (path, part)
-    );";
+        PRIMARY KEY (bucket, file, part)
+    ) WITHOUT ROWID;";
 
 /// The catalogue.
 #[derive(Debug)]
@@ -118,24 +129,30 @@ impl Catalogue {
         Ok(Some(Self { connection }))
     }
 
-    /// The state that a file had when it was read.
-    pub(crate) fn stamp(&self, path: &str) -> rusqlite::Result<Option<String>> {
-        let mut asked = self.connection.prepare_cached("SELECT stamp FROM file WHERE path = ?1")?;
-        asked.query_row([path], |row| row.get(0)).optional()
+    /// The state that each file had when it was read.
+    pub(crate) fn stamps(&self) -> rusqlite::Result<HashMap<String, String>> {
+        let mut asked = self.connection.prepare("SELECT path, stamp FROM file")?;
+        asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// Replaces the sessions of a file.
+    /// Replaces the sessions of a file, and their words if the file was read for them.
     pub(crate) fn replace(&mut self, file: &ReadFile) -> rusqlite::Result<()> {
         let changes = self.connection.transaction()?;
-        changes.execute("DELETE FROM session WHERE path = ?1", [&file.path])?;
+        let known =
+            changes.query_row("SELECT number FROM file WHERE path = ?1", [&file.path], |row| row.get(0));
+        if let Some(number) = known.optional()? {
+            remove(&changes, number)?;
+        }
         changes.execute(
-            "INSERT OR REPLACE INTO file (path, agent, stamp, failure) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO file (path, agent, stamp, failure) VALUES (?1, ?2, ?3, ?4)",
             params![file.path, file.agent, file.stamp, file.failure],
         )?;
+        let number = changes.last_insert_rowid();
         for session in &file.sessions {
             let SessionOverview {
                 id,
                 cwd,
+                parent,
                 title,
                 first_words,
                 model,
@@ -149,13 +166,14 @@ impl Catalogue {
                 ..
             } = &session.overview;
             changes.execute(
-                "INSERT INTO session VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
+                "INSERT INTO session VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
                 params![
-                    file.path,
+                    number,
                     bounded(session.part),
                     session.is_stored,
                     id,
                     cwd,
+                    parent,
                     title,
                     first_words,
                     model,
@@ -171,20 +189,21 @@ impl Catalogue {
                 ],
             )?;
         }
+        if let Some(words) = &file.words {
+            insert_words(&changes, number, &file.stamp, words)?;
+        }
         changes.commit()
     }
 
-    /// Removes the files that `is_there` denies.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(&str) -> bool) -> rusqlite::Result<()> {
-        let paths: Vec<String> = {
-            let mut asked = self.connection.prepare("SELECT path FROM file")?;
-            asked.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
-        };
+    /// Removes files that are gone.
+    pub(crate) fn forget<'p>(&mut self, paths: impl Iterator<Item = &'p String>) -> rusqlite::Result<()> {
         let changes = self.connection.transaction()?;
-        for path in paths.iter().filter(|path| !is_there(path)) {
-            changes.execute("DELETE FROM session WHERE path = ?1", [path])?;
-            changes.execute("DELETE FROM file WHERE path = ?1", [path])?;
-            changes.execute("DELETE FROM words WHERE path = ?1", [path])?;
+        for path in paths {
+            let known =
+                changes.query_row("SELECT number FROM file WHERE path = ?1", [path], |row| row.get(0));
+            if let Some(number) = known.optional()? {
+                remove(&changes, number)?;
+            }
         }
         changes.commit()
     }
@@ -192,10 +211,10 @@ impl Catalogue {
     /// Every session, the newest first.
     pub(crate) fn sessions(&self) -> rusqlite::Result<Vec<ListedSession>> {
         let mut asked = self.connection.prepare(
-            "SELECT agent, session.path, stored, id, cwd, title, first_words, model, of_subagent, turns, calls, tokens,
-                cost, shown_cost, first, last, bytes, part
-             FROM session JOIN file ON file.path = session.path
-             ORDER BY coalesce(last, 0) DESC, session.path, part",
+            "SELECT agent, file.path, stored, id, cwd, title, first_words, model, of_subagent, turns, calls, tokens,
+                cost, shown_cost, first, last, bytes, part, file, parent
+             FROM session JOIN file ON file.number = session.file
+             ORDER BY coalesce(last, 0) DESC, file.path, part",
         )?;
         let sessions = asked.query_map([], |row| {
             let count = |at| Ok::<u64, rusqlite::Error>(u64::try_from(row.get::<_, i64>(at)?).unwrap_or(0));
@@ -203,6 +222,7 @@ impl Catalogue {
             let mut overview = SessionOverview::default();
             overview.id = row.get(3)?;
             overview.cwd = row.get(4)?;
+            overview.parent = row.get(19)?;
             overview.title = row.get(5)?;
             overview.first_words = row.get(6)?;
             overview.model = row.get(7)?;
@@ -220,51 +240,63 @@ impl Catalogue {
                 overview,
                 bytes: count(16)?,
                 part: count(17)?,
+                file: row.get(18)?,
             })
         })?;
         sessions.collect()
     }
 
-    /// The files with sessions whose words are not in the index, or have changed since.
-    pub(crate) fn without_words(&self) -> rusqlite::Result<Vec<(PathBuf, String)>> {
+    /// The files with sessions whose words are not in the index, or have changed since: number, path and state.
+    pub(crate) fn without_words(&self) -> rusqlite::Result<Vec<(i64, PathBuf, String)>> {
         let mut asked = self.connection.prepare(
-            "SELECT path, stamp FROM file WHERE EXISTS (SELECT 1 FROM session WHERE session.path = file.path)
-             AND NOT EXISTS (SELECT 1 FROM words WHERE words.path = file.path AND words.stamp = file.stamp)",
+            "SELECT number, path, stamp FROM file WHERE EXISTS (SELECT 1 FROM session WHERE session.file = file.number)
+             AND NOT EXISTS (SELECT 1 FROM indexed WHERE indexed.file = file.number AND indexed.stamp = file.stamp)",
         )?;
-        asked.query_map([], |row| Ok((PathBuf::from(row.get::<_, String>(0)?), row.get(1)?)))?.collect()
+        let files = asked
+            .query_map([], |row| Ok((row.get(0)?, PathBuf::from(row.get::<_, String>(1)?), row.get(2)?)))?;
+        files.collect()
     }
 
     /// Replaces the words of the sessions of a file.
     pub(crate) fn replace_words(
         &mut self,
-        path: &Path,
+        file: i64,
         stamp: &str,
-        parts: &[Vec<u8>],
+        parts: &[SessionWords],
     ) -> rusqlite::Result<()> {
-        let path = path.to_string_lossy();
         let changes = self.connection.transaction()?;
-        changes.execute("DELETE FROM words WHERE path = ?1", [&path])?;
-        for (part, hashes) in parts.iter().enumerate() {
-            changes.execute(
-                "INSERT INTO words (path, part, stamp, hashes) VALUES (?1, ?2, ?3, ?4)",
-                params![path, part, stamp, hashes],
-            )?;
-        }
+        remove_words(&changes, file)?;
+        insert_words(&changes, file, stamp, parts)?;
         changes.commit()
     }
 
-    /// The sessions whose words `fits` accepts: the path of the file and the number in it.
-    pub(crate) fn with_words(
-        &self,
-        fits: impl Fn(&[u8]) -> bool,
-    ) -> rusqlite::Result<HashSet<(PathBuf, u64)>> {
-        let mut asked = self.connection.prepare("SELECT path, part, hashes FROM words")?;
+    /// The sessions that may have a hit: the number of the file and the number in it.
+    pub(crate) fn fitting(&self, query: &SearchQuery) -> rusqlite::Result<HashSet<(i64, u64)>> {
+        let part = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(i64, u64)> {
+            Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
+        };
+        let mut asked = self.connection.prepare("SELECT file, part, tools, failed FROM indexed")?;
         let mut rows = asked.query([])?;
         let mut found = HashSet::new();
         while let Some(row) = rows.next()? {
-            if row.get_ref(2)?.as_blob().is_ok_and(&fits) {
-                let part = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                found.insert((PathBuf::from(row.get::<_, String>(0)?), part));
+            let tools = row.get_ref(2)?.as_str().unwrap_or_default();
+            let has_tool = query.tool.as_ref().is_none_or(|tool| tools.contains(tool.as_str()));
+            if has_tool && (!query.errors || row.get(3)?) {
+                found.insert(part(row)?);
+            }
+        }
+        let mut asked = self.connection.prepare("SELECT file, part, hashes FROM words WHERE bucket = ?1")?;
+        for hash in query.hashes() {
+            let mut rows = asked.query([words::bucket(hash)])?;
+            let mut with_word = HashSet::new();
+            while let Some(row) = rows.next()? {
+                if row.get_ref(2)?.as_blob().is_ok_and(|hashes| words::has_hash(hashes, hash)) {
+                    with_word.insert(part(row)?);
+                }
+            }
+            found.retain(|part| with_word.contains(part));
+            if found.is_empty() {
+                break;
             }
         }
         Ok(found)
@@ -279,6 +311,43 @@ impl Catalogue {
     }
 }
 
+/// Removes a file with its sessions and their words.
+fn remove(changes: &Transaction<'_>, file: i64) -> rusqlite::Result<()> {
+    changes.execute("DELETE FROM session WHERE file = ?1", [file])?;
+    changes.execute("DELETE FROM file WHERE number = ?1", [file])?;
+    remove_words(changes, file)
+}
+
+fn remove_words(changes: &Transaction<'_>, file: i64) -> rusqlite::Result<()> {
+    if changes.execute("DELETE FROM indexed WHERE file = ?1", [file])? > 0 {
+        let mut removal = changes.prepare_cached("DELETE FROM words WHERE bucket = ?1 AND file = ?2")?;
+        for bucket in 0..words::BUCKETS {
+            removal.execute(params![bucket, file])?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_words(
+    changes: &Transaction<'_>,
+    file: i64,
+    stamp: &str,
+    parts: &[SessionWords],
+) -> rusqlite::Result<()> {
+    let mut session = changes.prepare_cached(
+        "INSERT INTO indexed (file, part, stamp, tools, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let mut words =
+        changes.prepare_cached("INSERT INTO words (bucket, file, part, hashes) VALUES (?1, ?2, ?3, ?4)")?;
+    for (part, found) in parts.iter().enumerate() {
+        session.execute(params![file, part, stamp, found.tools, found.has_failure])?;
+        for (bucket, hashes) in found.buckets() {
+            words.execute(params![bucket, file, part, hashes])?;
+        }
+    }
+    Ok(())
+}
+
 /// A file that was read.
 #[derive(Debug)]
 pub(crate) struct ReadFile {
@@ -286,6 +355,8 @@ pub(crate) struct ReadFile {
     pub(crate) agent: &'static str,
     pub(crate) stamp: String,
     pub(crate) sessions: Vec<ListedSession>,
+    /// The words of each session, if the file was read for them.
+    pub(crate) words: Option<Vec<SessionWords>>,
     /// The reason why a part of the file could not be read.
     pub(crate) failure: Option<String>,
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::error::Error;
-use interlingua::log::Outline;
+use interlingua::log::{Outline, ResultCuts};
 use interlingua::model::{Args, Author, Delta, Event, ItemHead, ItemId, ItemKind, Origin, Part, ToolCall};
 use interlingua::pipe::EventReader;
 use serde_json::Value;
@@ -32,12 +33,29 @@ pub struct Comparison {
     pub calls: Kept,
     /// Results, with equal texts.
     pub results: Kept,
+    /// Pictures and other media, with equal bytes or addresses.
+    pub pictures: Kept,
+    /// Results that were cut to a budget.
+    pub cut: u64,
+    /// Items of subagents in the source, which are not compared.
+    pub of_subagents: u64,
+}
+
+/// The differences that a conversion was asked for, which are no losses.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ComparisonRules {
+    /// Calls have the names and arguments of other tools: only their number is compared.
+    pub are_tools_mapped: bool,
+    /// Results that are cut: their texts are not compared.
+    pub cuts: Option<Arc<ResultCuts>>,
 }
 
 impl Comparison {
-    /// Whether the copy has every prompt, answer, call and result.
+    /// Whether the copy has every prompt, answer, call, result and picture.
     pub fn is_whole(&self) -> bool {
-        [self.prompts, self.answers, self.calls, self.results].iter().all(|kept| kept.kept == kept.all)
+        let all = [self.prompts, self.answers, self.calls, self.results, self.pictures];
+        all.iter().all(|kept| kept.kept == kept.all)
     }
 }
 
@@ -53,6 +71,9 @@ struct GatheredContents {
     /// How often each thing occurs.
     counts: HashMap<(Sort, u64), u64>,
     open: HashMap<ItemId, OpenThing>,
+    rules: ComparisonRules,
+    cut: u64,
+    of_subagents: u64,
 }
 
 /// The sort of a thing that is compared.
@@ -62,6 +83,7 @@ enum Sort {
     Answer,
     Call,
     Result,
+    Picture,
 }
 
 struct OpenThing {
@@ -73,8 +95,13 @@ struct OpenThing {
 
 impl SessionContents {
     /// Reads a session of that dialect and role.
-    pub fn new(from: (&'static Dialect, Role), options: &Options) -> Result<Self, Error> {
-        Ok(Self { reader: EventReader::new(from, options)?, gathered: GatheredContents::default() })
+    pub fn new(
+        from: (&'static Dialect, Role),
+        options: &Options,
+        rules: ComparisonRules,
+    ) -> Result<Self, Error> {
+        let gathered = GatheredContents { rules, ..GatheredContents::default() };
+        Ok(Self { reader: EventReader::new(from, options)?, gathered })
     }
 
     /// Reads the next bytes. Items that the outline leaves out do not count.
@@ -88,14 +115,13 @@ impl SessionContents {
     pub fn finish(mut self, outline: Option<&Outline>) -> FinishedContents {
         let gathered = &mut self.gathered;
         let _ = self.reader.finish(|event| gathered.event(event, outline));
-        FinishedContents { secret: self.gathered.secret, counts: self.gathered.counts }
+        FinishedContents { gathered: self.gathered }
     }
 }
 
 /// The contents of a session that was read to its end.
 pub struct FinishedContents {
-    secret: RandomState,
-    counts: HashMap<(Sort, u64), u64>,
+    gathered: GatheredContents,
 }
 
 impl FinishedContents {
@@ -105,22 +131,28 @@ impl FinishedContents {
         from: (&'static Dialect, Role),
         options: &Options,
     ) -> Result<SessionContents, Error> {
-        let gathered = GatheredContents { secret: self.secret.clone(), ..GatheredContents::default() };
+        // The numbers of cut results are those of the source.
+        let are_tools_mapped = self.gathered.rules.are_tools_mapped;
+        let rules = ComparisonRules { are_tools_mapped, cuts: None };
+        let secret = self.gathered.secret.clone();
+        let gathered = GatheredContents { secret, rules, ..GatheredContents::default() };
         Ok(SessionContents { reader: EventReader::new(from, options)?, gathered })
     }
 
     /// The parts of this session that the copy has.
     pub fn compare(&self, copy: &FinishedContents) -> Comparison {
-        let mut comparison = Comparison::default();
-        for (key, &count) in &self.counts {
+        let GatheredContents { counts, cut, of_subagents, .. } = &self.gathered;
+        let mut comparison = Comparison { cut: *cut, of_subagents: *of_subagents, ..Comparison::default() };
+        for (key, &count) in counts {
             let kept = match key.0 {
                 Sort::Prompt => &mut comparison.prompts,
                 Sort::Answer => &mut comparison.answers,
                 Sort::Call => &mut comparison.calls,
                 Sort::Result => &mut comparison.results,
+                Sort::Picture => &mut comparison.pictures,
             };
             kept.all += count;
-            kept.kept += count.min(copy.counts.get(key).copied().unwrap_or(0));
+            kept.kept += count.min(copy.gathered.counts.get(key).copied().unwrap_or(0));
         }
         comparison
     }
@@ -130,13 +162,23 @@ impl GatheredContents {
     fn event(&mut self, event: &Event<'_>, outline: Option<&Outline>) {
         match event {
             Event::ItemStarted(head) => {
-                let is_left_out = outline.is_some_and(|outline| outline.is_left_out(head.id));
-                if let Some(thing) = OpenThing::of(head).filter(|_| !is_left_out) {
+                if outline.is_some_and(|outline| outline.is_left_out(head.id)) {
+                    return;
+                }
+                if head.agent.is_some() {
+                    self.of_subagents += 1;
+                } else if self.rules.cuts.as_ref().is_some_and(|cuts| cuts.is_cut(head.id)) {
+                    self.cut += 1;
+                } else if let Some(thing) = OpenThing::of(head) {
                     self.open.insert(head.id, thing);
                 }
             }
             Event::ItemDelta(delta) => {
-                if let Some(thing) = self.open.get_mut(&delta.item) {
+                let Some(thing) = self.open.get_mut(&delta.item) else { return };
+                if let Part::Media(media) = &delta.value {
+                    let key = (Sort::Picture, self.secret.hash_one(&*media.source.text().decode()));
+                    *self.counts.entry(key).or_default() += 1;
+                } else {
                     thing.add(delta);
                 }
             }
@@ -153,21 +195,18 @@ impl GatheredContents {
         // Agents add and remove white space at the ends of texts.
         let text = thing.text.trim();
         let key = match thing.sort {
+            Sort::Call if self.rules.are_tools_mapped => 0,
             Sort::Call => self.secret.hash_one((&thing.name, canonical(text).as_deref().unwrap_or(text))),
-            Sort::Prompt | Sort::Answer | Sort::Result if text.is_empty() => return,
-            Sort::Prompt | Sort::Answer | Sort::Result => self.secret.hash_one(text),
+            _ if text.is_empty() => return,
+            Sort::Prompt | Sort::Answer | Sort::Result | Sort::Picture => self.secret.hash_one(text),
         };
         *self.counts.entry((thing.sort, key)).or_default() += 1;
     }
 }
 
 impl OpenThing {
-    /// The thing that an item is; `None` for items that are not compared: reasoning, notices, texts of programs and items
-    /// of subagents.
+    /// The thing that an item is; `None` for items that are not compared: reasoning, notices and texts of programs.
     fn of(head: &ItemHead<'_>) -> Option<Self> {
-        if head.agent.is_some() {
-            return None;
-        }
         let is_own = matches!(head.origin, None | Some(Origin::Own));
         let (sort, name) = match &head.kind {
             ItemKind::Message if !is_own => return None,
@@ -186,7 +225,7 @@ impl OpenThing {
             Part::Args(Args::Text(text)) => self.text.push_str(&text.decode()),
             Part::Args(Args::Json(json)) => self.text.push_str(json.as_str()),
             Part::Json(json) => self.text.push_str(json.as_str()),
-            // Pictures, files, citations and state of a provider are in the report of losses.
+            // Files, citations and state of a provider are in the report of losses.
             _ => {}
         }
     }

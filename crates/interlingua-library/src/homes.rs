@@ -45,6 +45,8 @@ pub struct AgentHome {
     patterns: &'static [&'static str],
     /// Set if several files of one folder hold the same session: the first pattern that matches wins.
     is_one_for_each_folder: bool,
+    /// Files that belong to sessions and are no sessions themselves: a backup saves them, too.
+    companions: &'static [&'static str],
 }
 
 /// The folder of an agent.
@@ -63,68 +65,79 @@ pub static HOMES: &[AgentHome] = &[
     AgentHome {
         dialect: "claude-code",
         folder: Folder::Own { variable: Some("CLAUDE_CONFIG_DIR"), default: ".claude" },
-        patterns: &["projects/*/*.jsonl"],
+        patterns: &["projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"],
         is_one_for_each_folder: false,
+        companions: &["projects/*/*/subagents/*.meta.json"],
     },
     AgentHome {
         dialect: "codex",
         folder: Folder::Own { variable: Some("CODEX_HOME"), default: ".codex" },
         patterns: &["sessions/**/rollout-*", "archived_sessions/**/rollout-*"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
     AgentHome {
         dialect: "gemini-cli",
         folder: Folder::OtherHome { variable: "GEMINI_CLI_HOME", folder: ".gemini" },
         patterns: &["tmp/*/chats/session-*.json*"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
     AgentHome {
         dialect: "qwen-code",
         folder: Folder::Own { variable: None, default: ".qwen" },
         patterns: &["projects/*/chats/*.jsonl", "tmp/*/chats/*.json*"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
     AgentHome {
         dialect: "opencode",
         folder: Folder::Data("opencode"),
         patterns: &["opencode*.db", "storage"],
         is_one_for_each_folder: true,
+        companions: &[],
     },
     AgentHome {
         dialect: "amp",
         folder: Folder::Data("amp"),
         patterns: &["threads/*.json"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
     AgentHome {
         dialect: "copilot-cli",
         folder: Folder::Own { variable: Some("COPILOT_HOME"), default: ".copilot" },
         patterns: &["session-state/*/events.jsonl", "session-state/*.jsonl"],
         is_one_for_each_folder: false,
+        companions: &["session-state/*/workspace.yaml"],
     },
     AgentHome {
         dialect: "kimi-cli",
         folder: Folder::Own { variable: Some("KIMI_SHARE_DIR"), default: ".kimi" },
         patterns: &["sessions/*/*/wire.jsonl", "sessions/*/*/context.jsonl"],
         is_one_for_each_folder: true,
+        companions: &["sessions/*/*/state.json"],
     },
     AgentHome {
         dialect: "kimi-code",
         folder: Folder::Own { variable: Some("KIMI_CODE_HOME"), default: ".kimi-code" },
         patterns: &["sessions/*/*/agents/main/wire.jsonl"],
         is_one_for_each_folder: false,
+        companions: &["sessions/*/*/state.json", "sessions/*/*/agents/*/wire.jsonl"],
     },
     AgentHome {
         dialect: "pi",
         folder: Folder::Own { variable: Some("PI_CODING_AGENT_DIR"), default: ".pi/agent" },
         patterns: &["sessions/*/*.jsonl"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
     AgentHome {
         dialect: "cursor",
         folder: Folder::Own { variable: None, default: ".cursor" },
         patterns: &["projects/*/agent-transcripts/**/*.jsonl"],
         is_one_for_each_folder: false,
+        companions: &[],
     },
 ];
 
@@ -149,6 +162,17 @@ impl AgentHome {
                 data.map(|data| data.join(folder))
             }
         }
+    }
+
+    /// The files of the agent that a backup saves: every file of a session, and the files that belong to it. A tree is one path.
+    pub fn saved_files(&self, environment: &Environment) -> Vec<PathBuf> {
+        let Some(folder) = self.folder(environment).filter(|folder| folder.is_dir()) else {
+            return Vec::new();
+        };
+        let mut taken = HashSet::new();
+        let patterns = self.patterns.iter().chain(self.companions);
+        let paths = patterns.flat_map(|pattern| matching(&folder, &pattern.split('/').collect::<Vec<_>>()));
+        paths.filter(|path| taken.insert(path.clone())).collect()
     }
 
     /// The session files and the stores of the agent.

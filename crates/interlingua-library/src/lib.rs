@@ -19,12 +19,13 @@ pub mod homes;
 mod library;
 mod name;
 mod search;
+mod words;
 
 pub use backup::{BackupError, BackupReport, SavedState, SessionBackup};
 pub use carry::{CarriedSession, CarryError, NewSession, Successor, SuccessorPlace};
 pub use catalogue::CatalogueError;
-pub use compare::{Comparison, FinishedContents, Kept, SessionContents};
+pub use compare::{Comparison, ComparisonRules, FinishedContents, Kept, SessionContents};
 pub use homes::{AgentHome, Environment};
 pub use library::{FoundSession, Library, ListedSession, Refreshed};
-pub use name::{NameError, SessionName, id_word, is_beginning};
+pub use name::{NameError, SessionName, id_word};
 pub use search::{SearchHit, SearchQuery};

@@ -1,13 +1,13 @@
 //! The sessions of all agents, kept up to date with their files.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use interlingua::dialects::Options;
+use interlingua::framing::Framing;
 use interlingua::model::Event;
-use interlingua::pipe::EventReader;
+use interlingua::pipe::{EventReader, Pipe};
 use interlingua_models::Prices;
 use interlingua_report::safe;
 use interlingua_sessions::{
@@ -17,7 +17,8 @@ use interlingua_view::stats::{SessionCounter, SessionOverview};
 
 use crate::catalogue::{self, Catalogue, CatalogueError, ReadFile};
 use crate::homes::{AgentHome, Environment, HOMES};
-use crate::search::{self, HitFinder, SearchHit, SearchQuery, WordIndex};
+use crate::search::{HitWriter, LineFilter, SearchHit, SearchQuery};
+use crate::words::{SessionWords, WordIndex};
 
 /// A session of an agent on this machine.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct ListedSession {
     pub bytes: u64,
     /// The number of the session in its file.
     pub(crate) part: u64,
+    /// The number of the file in the catalogue.
+    pub(crate) file: i64,
 }
 
 impl ListedSession {
@@ -93,50 +96,36 @@ impl Library {
 
     /// Reads the files that are new or have changed, on all processors. `progress` gets the number of files that are read
     /// and the number of files to read.
-    pub fn refresh(&mut self, mut progress: impl FnMut(usize, usize)) -> Result<Refreshed, CatalogueError> {
-        let mut there = HashSet::new();
+    pub fn refresh(&mut self, progress: impl FnMut(usize, usize)) -> Result<Refreshed, CatalogueError> {
+        self.read_changed(Reading::Facts, progress)
+    }
+
+    fn read_changed(
+        &mut self,
+        reading: Reading,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<Refreshed, CatalogueError> {
+        let mut known = self.stored(|catalogue| catalogue.stamps())?;
         let mut changed = Vec::new();
         for home in HOMES {
             for path in home.files(&self.environment) {
                 let Some(stamp) = catalogue::stamp(&path) else { continue };
-                let name = path.to_string_lossy().into_owned();
-                if self.stored(|catalogue| catalogue.stamp(&name))?.as_ref() != Some(&stamp) {
+                if known.remove(&*path.to_string_lossy()).as_ref() != Some(&stamp) {
                     changed.push((home, path, stamp));
                 }
-                there.insert(name);
             }
         }
-        self.stored(|catalogue| catalogue.keep(|path| there.contains(path)))?;
-        let next = AtomicUsize::new(0);
-        let (done, finished) = mpsc::channel();
-        let failure = Mutex::new(None);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 0..processors.min(changed.len()) {
-                let (next, changed, done) = (&next, &changed, done.clone());
-                scope.spawn(move || {
-                    while let Some((home, path, stamp)) = changed.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if done.send(read(home, path, stamp)).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(done);
-            // The catalogue is written while the other files are read. The channel closes at the first error.
-            for (number, file) in finished.into_iter().enumerate() {
-                progress(number + 1, changed.len());
-                if let Err(error) = self.stored(|catalogue| catalogue.replace(&file)) {
-                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    return;
-                }
-            }
-        });
-        if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
+        if !known.is_empty() {
+            self.stored(|catalogue| catalogue.forget(known.keys()))?;
         }
+        let all = changed.len();
+        let work = |(home, path, stamp): &(&AgentHome, PathBuf, String)| read(home, path, stamp, reading);
+        in_parallel(&changed, work, |number, file| {
+            progress(number, all);
+            self.stored(|catalogue| catalogue.replace(&file))
+        })?;
         let failed = self.stored(|catalogue| catalogue.failures())?;
-        Ok(Refreshed { read: changed.len(), failed })
+        Ok(Refreshed { read: all, failed })
     }
 
     /// Every session in the catalogue, the newest first.
@@ -144,59 +133,57 @@ impl Library {
         self.catalogue.sessions().map_err(|error| CatalogueError::Database(self.place.clone(), error))
     }
 
+    /// Reads the files that are new or have changed, and indexes the words of all sessions that are not in the index.
+    pub fn refresh_words(
+        &mut self,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<Refreshed, CatalogueError> {
+        let refreshed = self.read_changed(Reading::FactsAndWords, &mut progress)?;
+        let files = self.stored(|catalogue| catalogue.without_words())?;
+        let all = files.len();
+        let work = |(file, path, stamp): &(i64, PathBuf, String)| (*file, stamp.clone(), words_of(path));
+        in_parallel(&files, work, |number, (file, stamp, words)| {
+            progress(number, all);
+            self.stored(|catalogue| catalogue.replace_words(file, &stamp, &words))
+        })?;
+        Ok(refreshed)
+    }
+
     /// The sessions with hits for a query, the newest first, each passed to `each` as soon as it is found; `each` returns
-    /// whether the search goes on. The words of new and changed sessions are indexed first; `progress` gets the number of files
-    /// that are indexed and the number of files to index.
+    /// whether the search goes on. The index is that of the last [`Library::refresh_words`].
     pub fn search(
         &mut self,
         query: &SearchQuery,
-        progress: impl FnMut(usize, usize),
         mut each: impl FnMut(FoundSession) -> bool,
     ) -> Result<(), CatalogueError> {
-        self.index(progress)?;
-        let wanted = query.hashes();
-        let fitting =
-            self.stored(|catalogue| catalogue.with_words(|words| search::has_all(words, &wanted)))?;
-        for session in self.sessions()? {
+        let fitting = self.stored(|catalogue| catalogue.fitting(query))?;
+        let mut sessions = self.sessions()?;
+        sessions.retain(|session| {
             let is_agent = query.agent.as_ref().is_none_or(|agent| session.agent.starts_with(agent.as_str()));
-            if !is_agent || !fitting.contains(&(session.path.clone(), session.part)) {
-                continue;
-            }
-            let mut finder = HitFinder::new(query);
-            // A session that cannot be read any more has no hits; the next refresh tells why.
-            let read = each_event(&InputPlace::of(&session.input()), |event| finder.event(event));
-            let hits = finder.hits;
-            if read.is_ok() && !hits.is_empty() && !each(FoundSession { session, hits }) {
-                break;
+            is_agent && fitting.contains(&(session.file, session.part))
+        });
+        // A search for a frequent word ends soon: only a few sessions are read ahead.
+        for group in sessions.chunks(processors() * 2) {
+            let mut found: Vec<Option<Vec<SearchHit>>> = vec![None; group.len()];
+            let numbered: Vec<(usize, &ListedSession)> = group.iter().enumerate().collect();
+            let work = |(at, session): &(usize, &ListedSession)| {
+                // A session that cannot be read any more has no hits; the next refresh reports the reason.
+                (*at, hits(&InputPlace::of(&session.input()), query).unwrap_or_default())
+            };
+            in_parallel(&numbered, work, |_, (at, hits)| {
+                if let Some(place) = found.get_mut(at) {
+                    *place = Some(hits);
+                }
+                Ok::<_, CatalogueError>(())
+            })?;
+            for (session, hits) in group.iter().zip(found) {
+                let hits = hits.unwrap_or_default();
+                if !hits.is_empty() && !each(FoundSession { session: session.clone(), hits }) {
+                    return Ok(());
+                }
             }
         }
         Ok(())
-    }
-
-    /// Indexes the words of new and changed sessions, on all processors.
-    fn index(&mut self, mut progress: impl FnMut(usize, usize)) -> Result<(), CatalogueError> {
-        let files = self.stored(|catalogue| catalogue.without_words())?;
-        let next = AtomicUsize::new(0);
-        let (done, finished) = mpsc::channel();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 0..processors.min(files.len()) {
-                let (next, files, done) = (&next, &files, done.clone());
-                scope.spawn(move || {
-                    while let Some((path, stamp)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if done.send((path, stamp, words_of(path))).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(done);
-            for (number, (path, stamp, parts)) in finished.into_iter().enumerate() {
-                progress(number + 1, files.len());
-                self.stored(|catalogue| catalogue.replace_words(path, stamp, &parts))?;
-            }
-            Ok(())
-        })
     }
 
     fn stored<T>(
@@ -217,8 +204,97 @@ pub struct FoundSession {
     pub hits: Vec<SearchHit>,
 }
 
+/// The values that a file is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Facts,
+    FactsAndWords,
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Works on all things in parallel. `each` gets the results in the order of their completion, with their count, on this
+/// thread; its first error ends the work.
+fn in_parallel<T: Sync, R: Send, E>(
+    things: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    mut each: impl FnMut(usize, R) -> Result<(), E>,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    // The channel is bounded: results wait in memory only as long as the other workers are busy.
+    let (done, finished) = mpsc::sync_channel(processors());
+    std::thread::scope(|scope| {
+        for _ in 0..processors().min(things.len()) {
+            let (next, work, done) = (&next, &work, done.clone());
+            scope.spawn(move || {
+                while let Some(thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if done.send(work(thing)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(done);
+        finished.into_iter().enumerate().try_for_each(|(number, result)| each(number + 1, result))
+    })
+}
+
+/// The hits in one session.
+fn hits(input: &InputPlace, query: &SearchQuery) -> Result<Vec<SearchHit>, SourceError> {
+    let (found, unknown) = hits_in_lines(input, query, LineFilter::new(query, &[]))?;
+    if unknown.is_empty() {
+        return Ok(found);
+    }
+    // The names of tools are in the lines of the calls. Too many ids are slower than all lines.
+    let filter = LineFilter::new(query, &unknown).filter(|_| unknown.len() <= MOST_CALL_IDS);
+    Ok(hits_in_lines(input, query, filter)?.0)
+}
+
+/// The most ids of calls that lines are searched for.
+const MOST_CALL_IDS: usize = 16;
+
+/// The hits in the lines that pass a filter, and the ids of calls that were not read.
+fn hits_in_lines(
+    input: &InputPlace,
+    query: &SearchQuery,
+    filter: Option<LineFilter>,
+) -> Result<(Vec<SearchHit>, Vec<String>), SourceError> {
+    let name = input.name();
+    let opened = input.open(MOST_UNPACKED)?;
+    let identity = opened.identify(&name, &SourceHints::default())?;
+    let from = (identity.dialect, identity.spec.role);
+    let mut filter = filter.filter(|_| identity.spec.framing == Framing::Lines);
+    let is_filtered = filter.is_some();
+    let finder = HitWriter::new(query);
+    let filter_is_useless = |finder: &HitWriter| finder.unknown_calls() > MOST_CALL_IDS;
+    let pipe = Pipe::with_writer(from, Box::new(finder.clone()), &Options::default());
+    let mut pipe = pipe.map_err(|_| SourceError::CannotRead(from.0, from.1))?;
+    let mut nothing = Vec::new();
+    opened.each(
+        |error| SourceError::Read(name.clone(), error),
+        |bytes| {
+            let bytes = filter.as_mut().map_or(bytes, |filter| filter.pass(bytes));
+            // The rest of the lines is read again without a filter.
+            let is_enough = filter_is_useless(&finder);
+            if !(is_enough && is_filtered) {
+                pipe.push(bytes, &mut nothing);
+            }
+            Ok(())
+        },
+    )?;
+    if let Some(filter) = &mut filter {
+        pipe.push(filter.finish(), &mut nothing);
+    }
+    pipe.finish(&mut nothing);
+    let (hits, unknown) = finder.finish();
+    // Without a filter every call was read.
+    Ok((hits, if filter.is_some() { unknown } else { Vec::new() }))
+}
+
 /// The words of each session of a file.
-fn words_of(path: &Path) -> Vec<Vec<u8>> {
+fn words_of(path: &Path) -> Vec<SessionWords> {
     let found = sessions::find(&[path.to_owned()], None);
     let words = |file: &FoundFile| {
         let mut index = WordIndex::default();
@@ -249,13 +325,15 @@ fn each_event(input: &InputPlace, mut each: impl FnMut(&Event<'_>) + Send) -> Re
 }
 
 /// Reads the sessions of a file.
-fn read(home: &AgentHome, path: &Path, stamp: &str) -> ReadFile {
+fn read(home: &AgentHome, path: &Path, stamp: &str, reading: Reading) -> ReadFile {
     let found = sessions::find(&[path.to_owned()], None);
     let mut failures: Vec<String> = found.failed.iter().map(|(_, error)| error.to_string()).collect();
     let mut listed = Vec::new();
     let prices = Prices::built_in();
+    let mut words = (reading == Reading::FactsAndWords).then(Vec::new);
     for (part, file) in found.files.iter().enumerate() {
-        match overview(home, &file.input, &prices) {
+        let index = words.is_some().then(|| Arc::new(Mutex::new(WordIndex::default())));
+        match overview(home, &file.input, &prices, index.clone()) {
             Ok((overview, bytes)) => listed.push(ListedSession {
                 agent: home.dialect.to_owned(),
                 path: path.to_owned(),
@@ -263,10 +341,14 @@ fn read(home: &AgentHome, path: &Path, stamp: &str) -> ReadFile {
                 overview,
                 bytes,
                 part: part as u64,
+                file: 0,
             }),
             // A session that has just begun is no failure.
             Err(SourceError::Empty(_)) => {}
             Err(error) => failures.push(error.to_string()),
+        }
+        if let (Some(words), Some(index)) = (&mut words, index) {
+            words.push(std::mem::take(&mut *index.lock().unwrap_or_else(PoisonError::into_inner)).finish());
         }
     }
     ReadFile {
@@ -274,22 +356,30 @@ fn read(home: &AgentHome, path: &Path, stamp: &str) -> ReadFile {
         agent: home.dialect,
         stamp: stamp.to_owned(),
         sessions: listed,
+        words,
         failure: failures.into_iter().next(),
     }
 }
 
-/// The facts of one session, and the size of its log.
+/// The facts of one session, and the size of its log. The words go to the index.
 fn overview(
     home: &AgentHome,
     input: &InputPlace,
     prices: &Prices,
+    index: Option<Arc<Mutex<WordIndex>>>,
 ) -> Result<(SessionOverview, u64), SourceError> {
     let name = input.name();
     let opened = input.open(MOST_UNPACKED)?;
     let identity = opened.identify(&name, &SourceHints::default())?;
     let options = Options::default().with_source_name(input.stem());
     let cannot = || SourceError::CannotRead(identity.dialect, identity.spec.role);
-    let mut counter = SessionCounter::new(&name, identity, &options).map_err(|_| cannot())?;
+    let counter = match index {
+        None => SessionCounter::new(&name, identity, &options),
+        Some(index) => SessionCounter::observed(&name, identity, &options, move |event| {
+            index.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+        }),
+    };
+    let mut counter = counter.map_err(|_| cannot())?;
     let mut bytes = 0;
     opened.each(
         |error| SourceError::Read(safe::path_name(&name), error),
@@ -301,6 +391,12 @@ fn overview(
     )?;
     let statistics = counter.finish().ok_or_else(|| SourceError::Empty(home.dialect.to_owned()))?;
     let mut overview = statistics.overview(prices);
+    // A subagent of Claude Code has a log of its own in a folder of the session, with the session's id in each line.
+    let folder = input.path().and_then(|path| path.parent()?.file_name());
+    if folder.is_some_and(|folder| folder == "subagents") {
+        overview.parent = overview.id.take();
+        overview.is_of_subagent = true;
+    }
     if overview.id.is_none() {
         overview.id = input.stem();
     }
@@ -313,4 +409,51 @@ fn overview(
         overview.span = Some((millis, millis));
     }
     Ok((overview, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::words;
+
+    /// The fixtures of all logs in lines.
+    fn logs(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                logs(&path, found);
+            } else if path.extension().is_some_and(|end| end == "jsonl") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_in_lines_with_the_word_finds_the_hits_of_all_lines() {
+        let mut paths = Vec::new();
+        logs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures"), &mut paths);
+        paths.sort();
+        let mut compared = 0;
+        for path in paths {
+            let input = InputPlace::of(&path);
+            let mut found = BTreeSet::new();
+            let _ = each_event(&input, |event| {
+                if let Event::ItemDelta(delta) = event {
+                    words::each_text(delta, |text| {
+                        found.extend(words::words(&text.to_lowercase()).map(str::to_owned));
+                    });
+                }
+            });
+            // Every seventh word of each log is enough.
+            for word in found.iter().step_by(7) {
+                let query = SearchQuery::parse([word.as_str()]);
+                let Ok((all, _)) = hits_in_lines(&input, &query, None) else { continue };
+                assert_eq!(hits(&input, &query).expect("hits"), all, "{word} in {}", path.to_string_lossy());
+                compared += all.len();
+            }
+        }
+        assert!(compared > 1000, "{compared}");
+    }
 }

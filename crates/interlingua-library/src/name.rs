@@ -77,10 +77,14 @@ impl SessionName {
             SessionName::Id(begin) => {
                 let exact = sessions.iter().find(|session| session.id() == *begin);
                 let named = |session: &&ListedSession| is_beginning(&session.id(), begin);
-                let found: Vec<&ListedSession> = match exact {
+                let mut found: Vec<&ListedSession> = match exact {
                     Some(session) => vec![session],
                     None => sessions.iter().filter(named).collect(),
                 };
+                // The beginning of an id of a session and of its subagents names the session.
+                if found.iter().any(|session| !session.overview.is_of_subagent) {
+                    found.retain(|session| !session.overview.is_of_subagent);
+                }
                 match found[..] {
                     [] => Err(unknown()),
                     [session] => Ok(session),
@@ -100,7 +104,7 @@ pub fn id_word(id: &str) -> &str {
 }
 
 /// Whether a text begins an id, with or without the word that begins every id of the agent.
-pub fn is_beginning(id: &str, begin: &str) -> bool {
+fn is_beginning(id: &str, begin: &str) -> bool {
     id.starts_with(begin) || id_word(id).starts_with(begin)
 }
 

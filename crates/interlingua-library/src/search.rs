@@ -1,14 +1,17 @@
 //! The search for words in all sessions.
 //!
-//! The catalogue holds, for each session, the sorted hashes of its words. A search compares hashes first and reads only the
-//! sessions that have all words. This index takes about two per cent of the size of the logs and is built as fast as the logs
-//! are read; the texts stay in the logs alone.
+//! The catalogue holds, for each session, the sorted hashes of its words ([`crate::words`]). A search compares hashes first and
+//! reads only the sessions that have all words. Of a log in lines, only lines with a word of the query are parsed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use interlingua::model::{
-    Args, Author, Delta, Event, FileRef, ItemHead, ItemId, ItemKind, ItemTail, Part, Status,
-};
+use interlingua::json::Str;
+use interlingua::ledger::Leftover;
+use interlingua::model::{Author, Event, ItemHead, ItemId, ItemKind, ItemTail};
+use interlingua::pipe::{Writer, WriterOutput};
+
+use crate::words::{each_text, has_failed, hash, words};
 
 /// A query: words, phrases in quotes, and filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub struct SearchQuery {
     pub agent: Option<String>,
     /// A part of the tool's name.
     pub tool: Option<String>,
-    /// A part of the path of a file, which a call or a change names.
+    /// Whole words of the path of a file, which a call or a change names.
     pub file: Option<String>,
     /// Only results of tools that failed.
     pub errors: bool,
@@ -62,9 +65,22 @@ impl SearchQuery {
         self.texts.is_empty() && self.tool.is_none() && self.file.is_none() && !self.errors
     }
 
+    /// The words that a session must have.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().chain(&self.file).flat_map(|text| words(text))
+    }
+
     /// The hashes of the words that a session must have.
     pub(crate) fn hashes(&self) -> Vec<u32> {
-        self.texts.iter().chain(&self.file).flat_map(|text| words(text)).map(hash).collect()
+        self.words().map(hash).collect()
+    }
+
+    /// A word that every line with a hit contains, in any case: the longest of the query that has no letters beyond ASCII,
+    /// because JSON may escape those. `None` if the query has no such word, or if lines without the word count: the name of
+    /// a result's tool is in the line of the call.
+    fn needle(&self) -> Option<&str> {
+        let needle = self.words().filter(|word| word.is_ascii()).max_by_key(|word| word.len());
+        needle.filter(|_| self.tool.is_none())
     }
 }
 
@@ -78,77 +94,6 @@ fn first_token(text: &str) -> (&str, &str) {
     end.map_or((text, ""), |(at, _)| text.split_at(at))
 }
 
-/// The words of a text in small letters.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
-}
-
-fn hash(word: &str) -> u32 {
-    // FNV-1a: short words, no enemy; a wrong hit costs the reading of one session.
-    word.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-/// The hashes of all words of a session.
-#[derive(Default)]
-pub(crate) struct WordIndex {
-    hashes: HashSet<u32>,
-}
-
-impl WordIndex {
-    /// Takes in the texts of an event.
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
-        match event {
-            Event::ItemStarted(ItemHead { kind: ItemKind::ToolCall(call), .. }) => {
-                self.add(&call.name.decode());
-            }
-            Event::ItemDelta(delta) => each_text(delta, |text| self.add(text)),
-            _ => {}
-        }
-    }
-
-    fn add(&mut self, text: &str) {
-        // Most texts are ASCII without capitals in long stretches; only words with capitals are copied.
-        for word in words(text) {
-            if word.chars().any(char::is_uppercase) {
-                self.hashes.insert(hash(&word.to_lowercase()));
-            } else {
-                self.hashes.insert(hash(word));
-            }
-        }
-    }
-
-    /// The sorted hashes, four bytes each.
-    pub(crate) fn finish(self) -> Vec<u8> {
-        let mut hashes: Vec<u32> = self.hashes.into_iter().collect();
-        hashes.sort_unstable();
-        hashes.into_iter().flat_map(u32::to_le_bytes).collect()
-    }
-}
-
-/// Whether the sorted hashes of a session have all these hashes.
-pub(crate) fn has_all(index: &[u8], wanted: &[u32]) -> bool {
-    let (hashes, _) = index.as_chunks::<4>();
-    wanted.iter().all(|hash| hashes.binary_search_by_key(hash, |bytes| u32::from_le_bytes(*bytes)).is_ok())
-}
-
-/// Passes the texts of a delta to a closure.
-fn each_text(delta: &Delta<'_>, mut each: impl FnMut(&str)) {
-    match &delta.value {
-        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) | Part::Args(Args::Text(text)) => {
-            each(&text.decode());
-        }
-        Part::Args(Args::Json(json)) | Part::Json(json) => each(&unescaped(json.as_str())),
-        Part::File(FileRef { path, .. }) => each(&path.decode()),
-        // Pictures, citations and state of a provider have no words.
-        _ => {}
-    }
-}
-
-/// JSON as people search it: an escaped line break or quote separates words and is no letter.
-fn unescaped(json: &str) -> String {
-    json.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")
-}
-
 /// A place in a session that fits a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -157,15 +102,141 @@ pub struct SearchHit {
     pub speaker: String,
     /// The text around the first match, on one line.
     pub context: String,
+    /// The number of the frame: the line of a log in lines, else the document or the element of its list.
+    pub place: u64,
 }
 
-/// Finds the hits in the events of one session.
-pub(crate) struct HitFinder<'q> {
-    query: &'q SearchQuery,
+/// Replaces the lines of a log that cannot have a hit by empty lines, so that the numbers of the other lines stay.
+pub(crate) struct LineFilter {
+    needles: Vec<Needle>,
+    /// The beginning of a line whose end was not read yet.
+    open: Vec<u8>,
+    passed: Vec<u8>,
+}
+
+impl LineFilter {
+    /// A filter for lines with a word of the query, or with one of these call ids.
+    pub(crate) fn new(query: &SearchQuery, call_ids: &[String]) -> Option<Self> {
+        let needle = Needle::new(query.needle()?);
+        let needles = std::iter::once(needle).chain(call_ids.iter().map(|id| Needle::new(id))).collect();
+        Some(Self { needles, open: Vec::new(), passed: Vec::new() })
+    }
+
+    /// The next bytes, filtered.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> &[u8] {
+        self.passed.clear();
+        let end = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+        let (whole, rest) = bytes.split_at(end);
+        let mut lines = whole;
+        if !self.open.is_empty() && !whole.is_empty() {
+            let end = memchr::memchr(b'\n', whole).map_or(whole.len(), |at| at + 1);
+            let (line, later) = whole.split_at(end);
+            self.open.extend_from_slice(line);
+            let line = std::mem::take(&mut self.open);
+            self.line(&line);
+            lines = later;
+        }
+        while !lines.is_empty() {
+            let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
+            let (line, later) = lines.split_at(end);
+            self.line(line);
+            lines = later;
+        }
+        self.open.extend_from_slice(rest);
+        &self.passed
+    }
+
+    /// The last line, if it has no end.
+    pub(crate) fn finish(&mut self) -> &[u8] {
+        self.passed.clear();
+        let line = std::mem::take(&mut self.open);
+        self.line(&line);
+        &self.passed
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        if self.needles.iter().any(|needle| needle.find(line).is_some()) {
+            self.passed.extend_from_slice(line);
+        } else if line.ends_with(b"\n") {
+            self.passed.push(b'\n');
+        }
+    }
+}
+
+/// A text that is searched in any case of its ASCII letters.
+struct Needle {
+    bytes: Vec<u8>,
+    /// The place of the rarest byte.
+    rare: usize,
+}
+
+/// Letters and digits, the rarest first.
+const RARITY: &[u8] = b"zqxjk7986543210vwybpgfumhcdlrsnoaite";
+
+impl Needle {
+    fn new(text: &str) -> Self {
+        let bytes = text.as_bytes().to_ascii_lowercase();
+        let rarity = |byte: &u8| RARITY.iter().position(|known| known == byte).unwrap_or(usize::MAX);
+        let rare = (0..bytes.len()).min_by_key(|at| bytes.get(*at).map(rarity)).unwrap_or(0);
+        Self { bytes, rare }
+    }
+
+    /// The place of the first match.
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        let rare = *self.bytes.get(self.rare)?;
+        // A match that begins before the text, or ends after it, is none.
+        let places = memchr::memchr2_iter(rare, rare.to_ascii_uppercase(), text);
+        let mut begins = places.filter_map(|at| at.checked_sub(self.rare));
+        begins.find(|begin| {
+            let found = text.get(*begin..begin + self.bytes.len());
+            found.is_some_and(|found| found.eq_ignore_ascii_case(&self.bytes))
+        })
+    }
+}
+
+/// Finds the hits in the events of one session. The creator takes the hits from the shared state.
+#[derive(Clone)]
+pub(crate) struct HitWriter(Arc<Mutex<HitFinder>>);
+
+impl HitWriter {
+    pub(crate) fn new(query: &SearchQuery) -> Self {
+        Self(Arc::new(Mutex::new(HitFinder::new(query))))
+    }
+
+    /// The number of results so far that are hits without the name of their tool.
+    pub(crate) fn unknown_calls(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).unknown_calls.len()
+    }
+
+    /// The hits, and the ids of calls whose results are hits without the name of their tool.
+    pub(crate) fn finish(self) -> (Vec<SearchHit>, Vec<String>) {
+        let mut finder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut finder.hits), std::mem::take(&mut finder.unknown_calls))
+    }
+}
+
+impl Writer for HitWriter {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        let place = out.ledger.frame_number();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event, place);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        leftover.mark_kept(out.ledger);
+    }
+
+    fn finish(&mut self, _: &mut WriterOutput<'_>) {}
+}
+
+struct HitFinder {
+    query: SearchQuery,
+    texts: Vec<TextMatcher>,
+    file: Option<TextMatcher>,
     open: HashMap<ItemId, OpenText>,
     /// The names of the tools of calls without a result so far.
     tools: HashMap<String, String>,
-    pub(crate) hits: Vec<SearchHit>,
+    hits: Vec<SearchHit>,
+    unknown_calls: Vec<String>,
 }
 
 struct OpenText {
@@ -173,16 +244,27 @@ struct OpenText {
     text: String,
     is_call: bool,
     is_result: bool,
+    /// The call of a result that names no tool.
+    unknown_call: Option<String>,
+    place: u64,
 }
 
-impl<'q> HitFinder<'q> {
-    pub(crate) fn new(query: &'q SearchQuery) -> Self {
-        Self { query, open: HashMap::new(), tools: HashMap::new(), hits: Vec::new() }
+impl HitFinder {
+    fn new(query: &SearchQuery) -> Self {
+        Self {
+            query: query.clone(),
+            texts: query.texts.iter().map(|text| TextMatcher::new(text)).collect(),
+            file: query.file.as_deref().map(TextMatcher::new),
+            open: HashMap::new(),
+            tools: HashMap::new(),
+            hits: Vec::new(),
+            unknown_calls: Vec::new(),
+        }
     }
 
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>, place: u64) {
         match event {
-            Event::ItemStarted(head) => self.started(head),
+            Event::ItemStarted(head) => self.started(head, place),
             Event::ItemDelta(delta) => {
                 if let Some(open) = self.open.get_mut(&delta.item) {
                     each_text(delta, |text| {
@@ -192,12 +274,13 @@ impl<'q> HitFinder<'q> {
                 }
             }
             Event::ItemCompleted(tail) => self.completed(tail),
+            // Other events have no texts that a search finds.
             _ => {}
         }
     }
 
-    fn started(&mut self, head: &ItemHead<'_>) {
-        let (mut is_call, mut is_result) = (false, false);
+    fn started(&mut self, head: &ItemHead<'_>, place: u64) {
+        let (mut is_call, mut is_result, mut unknown_call) = (false, false, None);
         let speaker = match &head.kind {
             ItemKind::Message if head.author == Author::User => "you".to_owned(),
             ItemKind::Message if head.author == Author::Assistant => "agent".to_owned(),
@@ -213,29 +296,88 @@ impl<'q> HitFinder<'q> {
             }
             ItemKind::ToolResult(result) => {
                 is_result = true;
-                let known = result.call_id.as_ref().and_then(|id| self.tools.remove(id.as_escaped()));
+                let id = result.call_id.as_ref().map(Str::as_escaped);
+                let known = id.and_then(|id| self.tools.remove(id));
+                if known.is_none() {
+                    unknown_call = id.map(str::to_owned);
+                }
                 known.or_else(|| Some(result.name.as_ref()?.decode().into_owned())).unwrap_or_default()
             }
             ItemKind::Notice(_) => return,
         };
-        self.open.insert(head.id, OpenText { speaker, text: String::new(), is_call, is_result });
+        let text = String::new();
+        self.open.insert(head.id, OpenText { speaker, text, is_call, is_result, unknown_call, place });
     }
 
     fn completed(&mut self, tail: &ItemTail<'_>) {
-        let Some(OpenText { speaker, text, is_call, is_result }) = self.open.remove(&tail.id) else { return };
-        let SearchQuery { texts, tool, file, errors, .. } = self.query;
-        let has_failed = tail.status == Status::Failed
-            || tail.is_error == Some(true)
-            || tail.exit_code.is_some_and(|code| code != 0);
+        let Some(OpenText { speaker, text, is_call, is_result, unknown_call, place }) =
+            self.open.remove(&tail.id)
+        else {
+            return;
+        };
+        let SearchQuery { tool, errors, .. } = &self.query;
         let is_of_tool = is_call || is_result;
-        let small = text.to_lowercase();
-        let fits = (!errors || is_result && has_failed)
+        let is_asked = (!errors || is_result && has_failed(tail))
             && tool.as_ref().is_none_or(|tool| is_of_tool && speaker.to_lowercase().contains(tool.as_str()))
-            && file.as_ref().is_none_or(|file| is_of_tool && small.contains(file.as_str()))
-            && texts.iter().all(|wanted| small.contains(wanted.as_str()));
-        if fits {
-            let first = texts.first().or(file.as_ref()).and_then(|wanted| small.find(wanted.as_str()));
-            self.hits.push(SearchHit { speaker, context: around(&small, &text, first.unwrap_or(0)) });
+            && (self.file.is_none() || is_of_tool);
+        if !is_asked {
+            return;
+        }
+        let text = SearchedText::new(text);
+        let mut first = None;
+        for matcher in self.texts.iter().chain(&self.file) {
+            let Some(at) = matcher.find(&text) else { return };
+            first.get_or_insert(at);
+        }
+        self.unknown_calls.extend(unknown_call);
+        let context = text.around(first.unwrap_or(0));
+        self.hits.push(SearchHit { speaker, context, place });
+    }
+}
+
+/// The text of an item, and a copy in small letters if it has letters beyond ASCII.
+struct SearchedText {
+    text: String,
+    small: Option<String>,
+}
+
+impl SearchedText {
+    fn new(text: String) -> Self {
+        let small = (!text.is_ascii()).then(|| text.to_lowercase());
+        Self { text, small }
+    }
+
+    /// The text around a place in the searched copy, on one line. The copy may differ in length, so the place is counted in
+    /// letters.
+    fn around(&self, at: usize) -> String {
+        let searched = self.small.as_ref().unwrap_or(&self.text);
+        let letters = searched.get(..at).unwrap_or_default().chars().count();
+        let begin = letters.saturating_sub(BEFORE);
+        let cut: String = self.text.chars().skip(begin).take(letters - begin + AFTER).collect();
+        let line = cut.split_whitespace().collect::<Vec<_>>().join(" ");
+        let more = self.text.chars().nth(letters + AFTER).is_some();
+        format!("{}{line}{}", if begin > 0 { "…" } else { "" }, if more { "…" } else { "" })
+    }
+}
+
+/// A text of the query.
+struct TextMatcher {
+    small: String,
+    needle: Option<Needle>,
+}
+
+impl TextMatcher {
+    fn new(small: &str) -> Self {
+        let needle = small.is_ascii().then(|| Needle::new(small));
+        Self { small: small.to_owned(), needle }
+    }
+
+    fn find(&self, text: &SearchedText) -> Option<usize> {
+        match (&text.small, &self.needle) {
+            (Some(small), _) => small.find(&self.small),
+            (None, Some(needle)) => needle.find(text.text.as_bytes()),
+            // A text of ASCII has no letters beyond ASCII.
+            (None, None) => None,
         }
     }
 }
@@ -243,17 +385,6 @@ impl<'q> HitFinder<'q> {
 /// The letters around a match that are shown.
 const BEFORE: usize = 40;
 const AFTER: usize = 80;
-
-/// The text around a place in its copy of small letters, on one line. The copy may differ in length, so the place is counted in
-/// letters.
-fn around(small: &str, text: &str, at: usize) -> String {
-    let letters = small[..at].chars().count();
-    let begin = letters.saturating_sub(BEFORE);
-    let cut: String = text.chars().skip(begin).take(letters - begin + AFTER).collect();
-    let line = cut.split_whitespace().collect::<Vec<_>>().join(" ");
-    let more = text.chars().nth(letters + AFTER).is_some();
-    format!("{}{line}{}", if begin > 0 { "…" } else { "" }, if more { "…" } else { "" })
-}
 
 #[cfg(test)]
 mod tests {
@@ -269,22 +400,39 @@ mod tests {
     }
 
     #[test]
-    fn the_index_has_every_word_in_small_letters() {
-        let mut index = WordIndex::default();
-        index.add("Fix the FLAKY_test, then: naïve Übung 42");
-        let index = index.finish();
-        for word in ["fix", "the", "flaky", "test", "naïve", "übung", "42"] {
-            assert!(has_all(&index, &[hash(word)]), "{word}");
+    fn a_match_is_found_in_any_case_at_both_ends() {
+        let find = |needle: &str, text: &str| Needle::new(needle).find(text.as_bytes());
+        assert_eq!(find("quay", "QUAY"), Some(0));
+        assert_eq!(find("quay", "the Quay"), Some(4));
+        assert_eq!(find("quay", "uay qua"), None);
+        assert_eq!(find("the zeppelin", "in THE\nthe Zeppelin"), Some(7));
+        assert_eq!(find("a", ""), None);
+        let unicode = SearchedText::new("ÄRGER mit Übung".to_owned());
+        assert!(TextMatcher::new("ärger").find(&unicode).is_some());
+        assert!(TextMatcher::new("übung").find(&SearchedText::new("ubung".to_owned())).is_none());
+    }
+
+    #[test]
+    fn lines_without_the_word_are_empty_in_pieces_of_any_size() {
+        let text = b"one Word\n\ntwo\nthree WORDS\nfour";
+        for size in 1..text.len() {
+            let mut filter = LineFilter::new(&SearchQuery::parse(["word"]), &[]).expect("a filter");
+            let mut passed: Vec<u8> =
+                text.chunks(size).flat_map(|piece| filter.pass(piece).to_vec()).collect();
+            passed.extend_from_slice(filter.finish());
+            assert_eq!(passed, b"one Word\n\n\nthree WORDS\n", "pieces of {size}");
         }
-        assert!(!has_all(&index, &[hash("flak")]));
+        assert!(LineFilter::new(&SearchQuery::parse(["word", "tool:bash"]), &[]).is_none());
+        assert!(LineFilter::new(&SearchQuery::parse(["übung"]), &[]).is_none());
     }
 
     #[test]
     fn the_context_is_one_line_around_the_match() {
         let text = format!("{} the\nmatch here {}", "a ".repeat(60), "b ".repeat(80));
-        let small = text.to_lowercase();
-        let context = around(&small, &text, small.find("match").unwrap());
+        let text = SearchedText::new(text);
+        let at = TextMatcher::new("match").find(&text).expect("a match");
+        let context = text.around(at);
         assert!(context.starts_with('…') && context.ends_with('…') && context.contains("the match here"));
-        assert_eq!(around("short", "Short", 0), "Short");
+        assert_eq!(SearchedText::new("Short".to_owned()).around(0), "Short");
     }
 }

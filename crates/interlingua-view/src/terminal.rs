@@ -37,7 +37,9 @@ const NARROWEST: usize = 30;
 
 /// Writes a story as text.
 pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = TextPage { story, look, out, indent: String::new() };
+    let opened = look.at.and_then(|frame| story.entry_at(frame));
+    let first = opened.and_then(|entry| story.entries.get(entry)).map_or(0, |entry| entry.turn);
+    let mut page = TextPage { story, look, out, indent: String::new(), opened };
     if let [_, _, ..] = &story.parts[..] {
         page.wrapped("", BOLD, &words::sessions(story))?;
         page.blank()?;
@@ -45,7 +47,7 @@ pub(crate) fn write(story: &Story, look: &Look<'_>, out: &mut dyn Write) -> io::
     if let Some(first) = story.parts.first() {
         page.head(first)?;
     }
-    for (number, turn) in story.turns.iter().enumerate() {
+    for (number, turn) in story.turns.iter().enumerate().skip(first) {
         page.turn(number, turn)?;
     }
     page.tail()
@@ -57,6 +59,8 @@ struct TextPage<'s> {
     out: &'s mut dyn Write,
     /// The prefix of each line: one bar for each nesting level of agents.
     indent: String,
+    /// The entry that the page begins at and shows whole.
+    opened: Option<usize>,
 }
 
 impl TextPage<'_> {
@@ -86,7 +90,13 @@ impl TextPage<'_> {
         let rule = self.styled(DIM, &format!("{line}{when}"));
         let name = self.styled(BOLD, &name);
         writeln!(self.out, "── {name} {rule}")?;
-        self.entries(&turn.entries)?;
+        let earlier = self.opened.and_then(|opened| turn.entries.iter().position(|entry| *entry == opened));
+        let (earlier, entries) = turn.entries.split_at(earlier.unwrap_or(0));
+        if !earlier.is_empty() {
+            let count = story.told(earlier, self.look.full).count() as u64;
+            self.wrapped("", DIM, &format!("earlier in this turn: {}", plural(count, "part")))?;
+        }
+        self.entries(entries)?;
         if let Some(used) = words::used(turn) {
             self.wrapped("", DIM, &one_line(&used))?;
             self.blank()?;
@@ -98,7 +108,7 @@ impl TextPage<'_> {
         let story = self.story;
         let mut voice = None;
         let mut told = false;
-        for (_, entry) in story.told(entries, self.look.full) {
+        for (at, entry) in story.told(entries, self.look.full) {
             if let Some(now) = SpeakerLine::new_in(entry, voice.as_ref()) {
                 if told {
                     self.blank()?;
@@ -106,7 +116,13 @@ impl TextPage<'_> {
                 self.speaker(&now, entry)?;
                 voice = Some(now);
             }
-            self.entry(entry)?;
+            if self.opened == Some(at) {
+                let look = Look { full: true, ..*self.look };
+                let indent = self.indent.clone();
+                TextPage { story, look: &look, out: &mut *self.out, indent, opened: None }.entry(entry)?;
+            } else {
+                self.entry(entry)?;
+            }
             told = true;
         }
         if told { self.blank() } else { Ok(()) }

@@ -11,6 +11,8 @@ const LONGEST_WORDS: usize = 400;
 pub(crate) struct Headline {
     pub(crate) id: Option<String>,
     pub(crate) cwd: Option<String>,
+    /// The session that started this one.
+    pub(crate) parent: Option<String>,
     /// The last title: agents write a better title as a session goes on.
     pub(crate) title: Option<String>,
     /// The last model.
@@ -31,6 +33,7 @@ impl Headline {
         }
         self.id = self.id.take().or(id);
         self.cwd = self.cwd.take().or_else(|| text(&session.cwd));
+        self.parent = self.parent.take().or_else(|| text(&session.parent));
         self.title = text(&session.title).or(self.title.take());
         self.model = text(&session.model).or(self.model.take());
     }

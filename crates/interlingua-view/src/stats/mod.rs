@@ -17,7 +17,9 @@ use std::sync::mpsc::{self, Receiver};
 
 use interlingua::dialects::Options;
 use interlingua::error::Error;
-use interlingua::pipe::Pipe;
+use interlingua::ledger::Leftover;
+use interlingua::model::Event;
+use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use interlingua_models::Prices;
 use interlingua_models::prices::Picodollars;
 use interlingua_report::{Explain, Identified};
@@ -48,6 +50,8 @@ pub struct SessionOverview {
     pub id: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
+    /// The id of the session that started this one.
+    pub parent: Option<String>,
     /// The title.
     pub title: Option<String>,
     /// The beginning of the first prompt; empty if there is no prompt.
@@ -83,6 +87,7 @@ impl CountedInput {
         SessionOverview {
             id: headline.id.clone(),
             cwd: headline.cwd.clone(),
+            parent: headline.parent.clone(),
             title: headline.title.clone(),
             first_words: headline.first_words.clone(),
             model: headline.model.clone(),
@@ -94,6 +99,27 @@ impl CountedInput {
             shown_cost: table::shown_cost(&spent),
             span: span.as_ref().map(|[first, last]| (first.0, last.0)),
         }
+    }
+}
+
+/// Shows each event to an observer before it is counted.
+struct ObservedWriter<F> {
+    writer: StatsWriter,
+    observer: F,
+}
+
+impl<F: FnMut(&Event<'_>) + Send> Writer for ObservedWriter<F> {
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        (self.observer)(event);
+        self.writer.event(event, out);
+    }
+
+    fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
+        self.writer.leftover(leftover, out);
+    }
+
+    fn finish(&mut self, out: &mut WriterOutput<'_>) {
+        self.writer.finish(out);
     }
 }
 
@@ -110,8 +136,18 @@ impl SessionCounter {
     /// A counter for an input of that dialect and role. It fails if the dialect has no reader for the role. The name tells
     /// sessions without an id apart.
     pub fn new(name: &str, identity: Identified, options: &Options) -> Result<Self, Error> {
+        Self::observed(name, identity, options, |_| ())
+    }
+
+    /// Like [`SessionCounter::new`]; `observer` gets each event, too.
+    pub fn observed(
+        name: &str,
+        identity: Identified,
+        options: &Options,
+        observer: impl FnMut(&Event<'_>) + Send + 'static,
+    ) -> Result<Self, Error> {
         let (done, counted) = mpsc::channel();
-        let writer = Box::new(StatsWriter::new(name, done));
+        let writer = Box::new(ObservedWriter { writer: StatsWriter::new(name, done), observer });
         let pipe = Pipe::with_writer((identity.dialect, identity.spec.role), writer, options)?;
         Ok(Self { identity, pipe, counted, content: Sha256::new() })
     }

@@ -29,8 +29,10 @@ impl StoryWriter {
 }
 
 impl Writer for StoryWriter {
-    fn event(&mut self, event: &Event<'_>, _: &mut WriterOutput<'_>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    fn event(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
+        let mut gathering = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        gathering.frame = out.ledger.frame_number();
+        gathering.event(event);
     }
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
@@ -66,6 +68,8 @@ struct Gathering {
     news: bool,
     /// The first turn of the current session.
     part_turn: usize,
+    /// The number of the current frame.
+    frame: u64,
 }
 
 /// The entries that later lines of the same session refer to by name.
@@ -154,7 +158,13 @@ impl Gathering {
                     }
                 }
             }
-            Event::ItemStarted(head) => self.started(head),
+            Event::ItemStarted(head) => {
+                self.started(head);
+                // A result is a part of the entry of its call.
+                if let Some((entry, Some(_))) = self.open.get(&head.id).and_then(|open| open.place) {
+                    self.story.places.push((self.frame, entry));
+                }
+            }
             Event::ItemDelta(delta) => self.delta(delta),
             Event::ItemCompleted(tail) => self.completed(tail),
             Event::Rewound(Rewind { to, turns }) => {
@@ -307,6 +317,7 @@ impl Gathering {
             self.ids.insert(id.as_escaped().to_owned(), at);
         }
         let time = time.or_else(|| self.clock.clone());
+        self.story.places.push((self.frame, at));
         self.story.entries.push(StoryEntry {
             body,
             time,

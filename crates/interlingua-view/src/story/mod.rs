@@ -30,10 +30,30 @@ pub struct Story {
     pub(crate) entries: Vec<StoryEntry>,
     /// Turns in order; the first holds the entries before the first prompt and may be empty.
     pub(crate) turns: Vec<StoryTurn>,
+    /// The frames that entries were read from, in order: the number of the frame, and the entry.
+    pub(crate) places: Vec<(u64, usize)>,
     /// The framing of the input, to name the positions of frames.
     pub(crate) framing: Option<Framing>,
     /// The report of the run that read the input.
     pub(crate) report: Report,
+}
+
+impl Story {
+    /// Whether an entry was read from the frame with this number, or from a later one.
+    pub fn has_place(&self, frame: u64) -> bool {
+        self.entry_at(frame).is_some()
+    }
+
+    /// The first entry of a frame, or of the next frame that has one; for an entry of a subagent, the call that started the
+    /// subagent.
+    pub(crate) fn entry_at(&self, frame: u64) -> Option<usize> {
+        let exact = self.places.iter().find(|(number, _)| *number == frame);
+        let (_, mut entry) = *exact.or_else(|| self.places.iter().find(|(number, _)| *number > frame))?;
+        while let Some((call, _)) = self.entries.get(entry)?.below {
+            entry = call;
+        }
+        Some(entry)
+    }
 }
 
 /// One session of the input.

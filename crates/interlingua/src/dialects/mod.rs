@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::framing::Framing;
-use crate::log::Outline;
+use crate::log::{Outline, ResultCuts};
 use crate::model::{Field, Support, SupportTable, Usage};
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
@@ -323,6 +323,10 @@ pub struct Options {
     pub session_id: Option<String>,
     /// The working directory of the session in the log of another agent; by default the source's directory.
     pub cwd: Option<String>,
+    /// Whether calls of common tools get the names and arguments of the target's tools, in the log of another agent.
+    pub map_tools: bool,
+    /// The results that are cut in the log of another agent ([`crate::log::BudgetReader`]).
+    pub cuts: Option<Arc<ResultCuts>>,
     /// The events of the session so far, for universal events that continue a session.
     pub progress: Option<SessionProgress>,
     /// The dialect that is read; the pipe sets it.
@@ -364,6 +368,18 @@ impl Options {
     #[must_use]
     pub fn with_cwd(self, cwd: impl Into<Option<String>>) -> Self {
         Self { cwd: cwd.into(), ..self }
+    }
+
+    /// Sets whether calls of common tools get the names and arguments of the target's tools.
+    #[must_use]
+    pub fn with_map_tools(self, map_tools: bool) -> Self {
+        Self { map_tools, ..self }
+    }
+
+    /// Sets the results that are cut in the log of another agent.
+    #[must_use]
+    pub fn with_cuts(self, cuts: impl Into<Option<Arc<ResultCuts>>>) -> Self {
+        Self { cuts: cuts.into(), ..self }
     }
 
     /// Sets the events of the session so far.

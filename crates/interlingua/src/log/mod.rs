@@ -8,6 +8,7 @@
 
 mod arguments;
 mod assets;
+mod budget;
 mod build;
 mod clock;
 mod file;
@@ -18,8 +19,10 @@ mod gather;
 mod history;
 mod hunks;
 mod identity;
+mod mapped_tools;
 mod media;
 mod moved;
+mod native_tools;
 mod outline;
 mod pairs;
 mod session;
@@ -99,6 +102,8 @@ pub(crate) use said_by_kept_frames;
 
 pub use arguments::CallValues;
 pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
+pub(crate) use budget::CutResults;
+pub use budget::{BudgetReader, CUT_MARK, ResultCuts};
 pub use build::{FrameHead, LogBuilder, SessionHead};
 pub use file::{is_date, is_uuid};
 pub use fill::has_hole;
@@ -107,6 +112,7 @@ pub use gather::{FrameNumber, GatheredContent, GatheredItem, GatheredItems};
 pub(crate) use history::{HistoryWriter, MADE_UP_CALL_ID, UNNAMED_RESULT};
 pub(crate) use hunks::hunk_of;
 pub use identity::SessionIds;
+pub(crate) use mapped_tools::MappedTools;
 pub use media::MediaRules;
 pub(crate) use moved::MovedSession;
 pub use outline::{Outline, OutlineReader};

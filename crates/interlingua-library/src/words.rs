@@ -1,0 +1,225 @@
+//! The words of a session, as hashes: the index that a search asks before it reads a session.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use interlingua::model::{Args, Delta, Event, FileRef, ItemHead, ItemKind, ItemTail, Part, Status};
+
+/// The number of buckets that the hashes of a session are divided into. A search reads one bucket of each session.
+pub(crate) const BUCKETS: u32 = 64;
+
+/// The words of one session.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionWords {
+    /// The sorted hashes, four bytes each.
+    pub(crate) hashes: Vec<u8>,
+    /// The names of the called tools in small letters, one on each line.
+    pub(crate) tools: String,
+    /// A tool has failed.
+    pub(crate) has_failure: bool,
+}
+
+impl SessionWords {
+    /// The hashes of each bucket that has any.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let (hashes, _) = self.hashes.as_chunks::<4>();
+        hashes.chunk_by(|one, next| bucket_of(*one) == bucket_of(*next)).filter_map(|hashes| {
+            let first = hashes.first()?;
+            Some((bucket_of(*first), hashes.as_flattened()))
+        })
+    }
+}
+
+fn bucket_of(hash: [u8; 4]) -> u32 {
+    bucket(u32::from_le_bytes(hash))
+}
+
+/// The bucket of a hash. Sorted hashes have sorted buckets.
+pub(crate) const fn bucket(hash: u32) -> u32 {
+    hash / (u32::MAX / BUCKETS + 1)
+}
+
+/// Whether sorted hashes have this hash.
+pub(crate) fn has_hash(sorted: &[u8], hash: u32) -> bool {
+    let (hashes, _) = sorted.as_chunks::<4>();
+    hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()
+}
+
+/// The words of a text in small letters.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// The hash of a word in small letters.
+pub(crate) fn hash(word: &str) -> u32 {
+    // FNV-1a: short words, no enemy; a wrong hit costs the reading of one session.
+    word.bytes().fold(FNV_BEGIN, mixed)
+}
+
+const FNV_BEGIN: u32 = 0x811c_9dc5;
+
+const fn mixed(hash: u32, byte: u8) -> u32 {
+    (hash ^ byte as u32).wrapping_mul(0x0100_0193)
+}
+
+/// Whether an item at its end is the result of a tool that failed.
+pub(crate) fn has_failed(tail: &ItemTail<'_>) -> bool {
+    tail.status == Status::Failed
+        || tail.is_error == Some(true)
+        || tail.exit_code.is_some_and(|code| code != 0)
+}
+
+/// Gathers the words of the events of a session.
+#[derive(Default)]
+pub(crate) struct WordIndex {
+    hashes: HashSet<u32, BuildHasherDefault<HashItself>>,
+    /// The hashes seen last, by their lower bits: most words of a text were seen a moment ago.
+    recent: Vec<u32>,
+    tools: BTreeSet<String>,
+    has_failure: bool,
+}
+
+/// The number of hashes seen last.
+const RECENT: usize = 1 << 12;
+
+impl WordIndex {
+    /// Takes in the texts of an event.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ItemStarted(ItemHead { kind: ItemKind::ToolCall(call), .. }) => {
+                let name = call.name.decode();
+                self.add(&name);
+                if !self.tools.contains(&*name) {
+                    self.tools.insert(name.into_owned());
+                }
+            }
+            Event::ItemDelta(delta) => each_text(delta, |text| self.add(text)),
+            Event::ItemCompleted(tail) => self.has_failure |= has_failed(tail),
+            // Other events have no texts that a search finds.
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let begin = at;
+            let (mut hash, mut is_ascii) = (FNV_BEGIN, true);
+            while let Some(&byte) = bytes.get(at).filter(|byte| is_part(**byte)) {
+                hash = mixed(hash, byte.to_ascii_lowercase());
+                is_ascii &= byte.is_ascii();
+                at += 1;
+            }
+            if is_ascii && at > begin {
+                self.insert(hash);
+            } else if at > begin {
+                // The ends are at ASCII bytes, which are never inside a letter.
+                self.add_letters(text.get(begin..at).unwrap_or_default());
+            }
+            at += 1;
+        }
+    }
+
+    /// Words with letters beyond ASCII.
+    fn add_letters(&mut self, text: &str) {
+        for word in words(text) {
+            self.insert(hash(&word.to_lowercase()));
+        }
+    }
+
+    fn insert(&mut self, hash: u32) {
+        if self.recent.is_empty() {
+            self.recent = vec![0; RECENT];
+        }
+        let Some(recent) = self.recent.get_mut(hash as usize % RECENT) else { return };
+        if *recent != hash || hash == 0 {
+            *recent = hash;
+            self.hashes.insert(hash);
+        }
+    }
+
+    pub(crate) fn finish(self) -> SessionWords {
+        let mut hashes: Vec<u32> = self.hashes.into_iter().collect();
+        hashes.sort_unstable();
+        let tools: Vec<String> = self.tools.iter().map(|name| name.to_lowercase()).collect();
+        SessionWords {
+            hashes: hashes.into_iter().flat_map(u32::to_le_bytes).collect(),
+            tools: tools.join("\n"),
+            has_failure: self.has_failure,
+        }
+    }
+}
+
+/// The hash of a hash is the hash.
+#[derive(Default)]
+struct HashItself(u64);
+
+impl Hasher for HashItself {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash << 8 | u64::from(*byte));
+    }
+
+    fn write_u32(&mut self, hash: u32) {
+        // The table takes the upper bits, too.
+        self.0 = u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// Passes the texts of a delta to a closure.
+pub(crate) fn each_text(delta: &Delta<'_>, mut each: impl FnMut(&str)) {
+    match &delta.value {
+        Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => each(&text.decode()),
+        Part::Args(Args::Text(text)) => each(&unescaped(&text.decode())),
+        Part::Args(Args::Json(json)) | Part::Json(json) => each(&unescaped(json.as_str())),
+        Part::File(FileRef { path, .. }) => each(&path.decode()),
+        // Pictures, citations and state of a provider have no words.
+        _ => {}
+    }
+}
+
+/// JSON as people search it: an escaped line break or quote separates words and is no letter.
+fn unescaped(json: &str) -> Cow<'_, str> {
+    if !json.contains('\\') {
+        return json.into();
+    }
+    json.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_has_every_word_in_small_letters() {
+        let mut index = WordIndex::default();
+        index.add("Fix the FLAKY_test, then: naïve Übung 42→43 the the");
+        let index = index.finish();
+        for word in ["fix", "the", "flaky", "test", "then", "naïve", "übung", "42", "43"] {
+            assert!(has_hash(&index.hashes, hash(word)), "{word}");
+        }
+        assert!(!has_hash(&index.hashes, hash("flak")));
+        assert_eq!(index.hashes.len(), 9 * 4);
+    }
+
+    #[test]
+    fn every_hash_is_in_its_bucket() {
+        let mut index = WordIndex::default();
+        (0..5000).for_each(|number| index.add(&format!("w{number}")));
+        let index = index.finish();
+        let mut count = 0;
+        for (number, hashes) in index.buckets() {
+            let (hashes, _) = hashes.as_chunks::<4>();
+            assert!(hashes.iter().all(|hash| bucket(u32::from_le_bytes(*hash)) == number));
+            count += hashes.len();
+        }
+        assert_eq!(count * 4, index.hashes.len());
+        assert!(bucket(u32::MAX) == BUCKETS - 1 && bucket(0) == 0);
+    }
+}
