@@ -206,7 +206,7 @@ impl EditWriter {
     fn delta(&mut self, delta: &Delta<'_>) {
         match (self.open.get_mut(&delta.item), &delta.value) {
             (Some(OpenEdit::Call { args, .. }), Part::Args(Args::Text(text))) => {
-                args.push_str(&text.decode())
+                args.push_str(&text.decode());
             }
             (Some(OpenEdit::Call { args, .. }), Part::Args(Args::Json(json))) => args.push_str(json.as_str()),
             (Some(OpenEdit::Result { diffs, .. }), Part::File(file)) => {

@@ -43,7 +43,7 @@ impl Located<'_> {
     fn take(&mut self, at: usize, line: &RememberedLine) {
         if let (Some(is_taken), Some(by)) = (self.is_taken.get_mut(at), self.by.get_mut(at)) {
             *is_taken = true;
-            *by = line.by.clone();
+            by.clone_from(&line.by);
         }
     }
 

@@ -103,17 +103,16 @@ impl RememberedFile {
     /// Replaces the whole content. Lines that stay keep their contributors.
     fn write(&mut self, content: &str, added: Option<&[u64]>, by: &LineContributor) {
         let new = lines_of(content);
-        let lines = match self.fragments.first().filter(|_| self.is_whole) {
-            Some(whole) => merged(&whole.lines, &new, by),
-            None => {
-                // The diff in the result shows the added lines of a file that was there before.
-                let is_added = |number: u64| added.is_none_or(|added| added.binary_search(&number).is_ok());
-                let line = |(number, text): (usize, &&str)| RememberedLine {
-                    text: (*text).to_owned(),
-                    by: is_added(number as u64 + 1).then(|| by.clone()),
-                };
-                new.iter().enumerate().map(line).collect()
-            }
+        let lines = if let Some(whole) = self.fragments.first().filter(|_| self.is_whole) {
+            merged(&whole.lines, &new, by)
+        } else {
+            // The diff in the result shows the added lines of a file that was there before.
+            let is_added = |number: u64| added.is_none_or(|added| added.binary_search(&number).is_ok());
+            let line = |(number, text): (usize, &&str)| RememberedLine {
+                text: (*text).to_owned(),
+                by: is_added(number as u64 + 1).then(|| by.clone()),
+            };
+            new.iter().enumerate().map(line).collect()
         };
         *self = Self { fragments: vec![Fragment { lines, has_cut_ends: false }], is_whole: true };
     }
@@ -214,7 +213,7 @@ fn merged(old: &[RememberedLine], new: &[&str], by: &LineContributor) -> Vec<Rem
         new.iter().map(|text| RememberedLine { text: (*text).to_owned(), by: Some(by.clone()) }).collect();
     for (one, two) in align(&texts, new) {
         if let (Some(line), Some(known)) = (lines.get_mut(two), old.get(one)) {
-            line.by = known.by.clone();
+            line.by.clone_from(&known.by);
         }
     }
     lines

@@ -15,7 +15,9 @@ pub fn audits_to_json(audits: &[Audit], failed: &[(String, String)]) -> String {
         json.key(severity.word()).u64(audits.iter().map(|audit| audit.count(severity)).sum());
     }
     json.end_object().key("files").array();
-    audits.iter().for_each(|audit| write_audit(audit, json));
+    for audit in audits {
+        write_audit(audit, json);
+    }
     json.end_array().key("failed").array();
     for (name, reason) in failed {
         json.object().key("name").plain(name).key("error").plain(reason).end_object();

@@ -1,5 +1,7 @@
 //! Audits as SARIF 2.1.0 (Static Analysis Results Interchange Format, OASIS), for code review and dashboards.
 
+use std::fmt::Write as _;
+
 use interlingua::framing::FramePart;
 use interlingua::json::{JsonBuffer, JsonWriter};
 
@@ -100,7 +102,7 @@ fn uri(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~') {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            let _ = write!(uri, "%{byte:02X}");
         }
         uri
     })
