@@ -97,7 +97,7 @@ impl Postgres {
 impl Database for Postgres {
     const BYTES: &'static str = "BYTEA";
     const COLUMNS: &'static str = "SELECT column_name::TEXT FROM information_schema.columns \
-                                   WHERE table_schema = 'interlingua' AND table_name = $1";
+                                   WHERE table_schema = 'interlingua' AND table_name::TEXT = $1";
 
     fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError> {
         let done = self.query_once(sql, parameters);
