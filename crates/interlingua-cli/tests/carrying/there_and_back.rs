@@ -9,8 +9,9 @@ use interlingua_library::{Comparison, ComparisonRules, SessionContents};
 
 use super::{Home, SESSIONS, counts, file_of};
 
-/// The declared differences: source, target, and the sort of things that the target does not hold.
-const DECLARED: [(&str, &str, &str); 0] = [];
+/// The declared differences: the source, and the sort of things that no other agent holds. One attachment of OpenCode is the
+/// address of a file on the user's disk; the report of losses lists it as refused.
+const DECLARED: [(&str, &str); 1] = [("opencode", "pictures 2 of 3, back 2 of 3")];
 
 /// The things of a session that a second session of the same agent has.
 fn compared(dialect: &str, source: &Path, returned: &Path) -> Comparison {
@@ -58,12 +59,12 @@ fn every_session_comes_back_from_every_agent() {
     }
     assert_eq!(pairs, 72);
     let is_declared = |line: &String| {
-        DECLARED.iter().any(|(from, to, sort)| line.starts_with(&format!("{from} -> {to}: {sort} ")))
+        let is_it =
+            |(from, what): &(&str, &str)| line.starts_with(&format!("{from} -> ")) && line.ends_with(what);
+        DECLARED.iter().any(is_it)
     };
-    let undeclared: Vec<&String> = missing.iter().filter(|line| !is_declared(line)).collect();
+    let (declared, undeclared): (Vec<&String>, Vec<&String>) =
+        missing.iter().partition(|line| is_declared(line));
     assert!(undeclared.is_empty(), "{undeclared:#?}");
-    let is_used = |(from, to, sort): &&(&str, &str, &str)| {
-        missing.iter().any(|line| line.starts_with(&format!("{from} -> {to}: {sort} ")))
-    };
-    assert_eq!(DECLARED.iter().filter(is_used).count(), DECLARED.len(), "a declared difference is gone");
+    assert_eq!(declared.len(), 8, "a declared difference is gone: {declared:#?}");
 }
