@@ -1,8 +1,8 @@
 //! `list` and `find` over generated sessions, and ripgrep over the same files. `cargo xtask bench library` builds the command
 //! and starts this program.
 //!
-//! The programs take turns in each round, so that the load of the machine changes the ratios little. The first index runs three
-//! times, each time with a new catalogue; the other rows run in ten rounds, and the table has the median and the worst.
+//! The programs take turns in each round, so that the load of the machine changes the ratios little. The first index runs twice,
+//! each time with a new catalogue; the other rows run in five rounds, and the table has the median and the worst.
 
 mod home;
 
@@ -137,7 +137,7 @@ fn run() -> BenchResult<()> {
         }
     }
     let program = program.ok_or(USAGE)?;
-    let (megabytes, rounds) = if smoke { (20, 1) } else { (megabytes, 10) };
+    let (megabytes, rounds) = if smoke { (20, 1) } else { (megabytes, 5) };
     let folder =
         Folder(std::env::temp_dir().join(format!("interlingua-library-bench-{}", std::process::id())));
     let home = &folder.0;
@@ -157,7 +157,7 @@ fn run() -> BenchResult<()> {
         Row::new("`find`, the first time after `list`", &program, &["find", "-q", RARE_WORD]);
     let mut first_both =
         Row::new("`find`, the first time without `list`", &program, &["find", "-q", RARE_WORD]);
-    for _ in 0..if smoke { 1 } else { 3 } {
+    for _ in 0..if smoke { 1 } else { 2 } {
         let _ = fs::remove_dir_all(home.join(".cache"));
         first_list.run(home)?;
         first_find.run(home)?;

@@ -59,7 +59,7 @@ impl Comparison {
     }
 }
 
-/// The texts, calls and results of a session, as hashes.
+/// The texts, calls and results of a session, as hashes of their lines.
 pub struct SessionContents {
     reader: EventReader,
     gathered: GatheredContents,
@@ -68,8 +68,8 @@ pub struct SessionContents {
 #[derive(Default)]
 struct GatheredContents {
     secret: RandomState,
-    /// How often each thing occurs.
-    counts: HashMap<(Sort, u64), u64>,
+    /// The things, each with the hashes of its lines. Agents divide and join texts: the lines of a prompt may be in two prompts.
+    things: Vec<(Sort, Vec<u64>)>,
     open: HashMap<ItemId, OpenThing>,
     rules: ComparisonRules,
     cut: u64,
@@ -91,6 +91,8 @@ struct OpenThing {
     /// The name of the tool that is called.
     name: String,
     text: String,
+    /// The number of the last part.
+    part: u32,
 }
 
 impl SessionContents {
@@ -141,18 +143,30 @@ impl FinishedContents {
 
     /// The parts of this session that the copy has.
     pub fn compare(&self, copy: &FinishedContents) -> Comparison {
-        let GatheredContents { counts, cut, of_subagents, .. } = &self.gathered;
+        let GatheredContents { things, cut, of_subagents, .. } = &self.gathered;
         let mut comparison = Comparison { cut: *cut, of_subagents: *of_subagents, ..Comparison::default() };
-        for (key, &count) in counts {
-            let kept = match key.0 {
+        let mut left: HashMap<(Sort, u64), u64> = HashMap::new();
+        for (sort, lines) in &copy.gathered.things {
+            lines.iter().for_each(|line| *left.entry((*sort, *line)).or_default() += 1);
+        }
+        for (sort, lines) in things {
+            let kept = match sort {
                 Sort::Prompt => &mut comparison.prompts,
                 Sort::Answer => &mut comparison.answers,
                 Sort::Call => &mut comparison.calls,
                 Sort::Result => &mut comparison.results,
                 Sort::Picture => &mut comparison.pictures,
             };
-            kept.all += count;
-            kept.kept += count.min(copy.gathered.counts.get(key).copied().unwrap_or(0));
+            kept.all += 1;
+            let is_left = |line: &u64| left.get(&(*sort, *line)).is_some_and(|count| *count > 0);
+            if lines.iter().all(is_left) {
+                kept.kept += 1;
+                for line in lines {
+                    if let Some(count) = left.get_mut(&(*sort, *line)) {
+                        *count = count.saturating_sub(1);
+                    }
+                }
+            }
         }
         comparison
     }
@@ -176,8 +190,8 @@ impl GatheredContents {
             Event::ItemDelta(delta) => {
                 let Some(thing) = self.open.get_mut(&delta.item) else { return };
                 if let Part::Media(media) = &delta.value {
-                    let key = (Sort::Picture, self.secret.hash_one(&*media.source.text().decode()));
-                    *self.counts.entry(key).or_default() += 1;
+                    let picture = self.secret.hash_one(&*media.source.text().decode());
+                    self.things.push((Sort::Picture, vec![picture]));
                 } else {
                     thing.add(delta);
                 }
@@ -192,15 +206,21 @@ impl GatheredContents {
     }
 
     fn count(&mut self, thing: &OpenThing) {
-        // Agents add and remove white space at the ends of texts.
         let text = thing.text.trim();
-        let key = match thing.sort {
-            Sort::Call if self.rules.are_tools_mapped => 0,
-            Sort::Call => self.secret.hash_one((&thing.name, canonical(text).as_deref().unwrap_or(text))),
-            _ if text.is_empty() => return,
-            Sort::Prompt | Sort::Answer | Sort::Result | Sort::Picture => self.secret.hash_one(text),
+        let lines = match thing.sort {
+            Sort::Call if self.rules.are_tools_mapped => vec![0],
+            Sort::Call => {
+                vec![self.secret.hash_one((&thing.name, canonical(text).as_deref().unwrap_or(text)))]
+            }
+            // Agents add and remove white space at the ends of texts and lines.
+            Sort::Prompt | Sort::Answer | Sort::Result | Sort::Picture => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                lines.map(|line| self.secret.hash_one(line)).collect()
+            }
         };
-        *self.counts.entry((thing.sort, key)).or_default() += 1;
+        if !lines.is_empty() {
+            self.things.push((thing.sort, lines));
+        }
     }
 }
 
@@ -216,10 +236,13 @@ impl OpenThing {
             ItemKind::ToolResult(_) => (Sort::Result, String::new()),
             _ => return None,
         };
-        Some(Self { sort, name, text: String::new() })
+        Some(Self { sort, name, text: String::new(), part: 0 })
     }
 
     fn add(&mut self, delta: &Delta<'_>) {
+        if std::mem::replace(&mut self.part, delta.part) != delta.part {
+            self.text.push('\n');
+        }
         match &delta.value {
             Part::Text(text) | Part::Refusal(text) => self.text.push_str(&text.decode()),
             Part::Args(Args::Text(text)) => self.text.push_str(&text.decode()),

@@ -361,6 +361,13 @@ fn read(home: &AgentHome, path: &Path, stamp: &str, reading: Reading) -> ReadFil
     }
 }
 
+/// The folder of a session of Kimi Code, whose log has no id: `SESSION/agents/main/wire.jsonl`.
+fn session_folder(input: &InputPlace) -> Option<String> {
+    let mut folders = input.path()?.ancestors().skip(1).filter_map(Path::file_name);
+    let is_main = folders.next()? == "main" && folders.next()? == "agents";
+    is_main.then(|| folders.next())?.map(|name| name.to_string_lossy().into_owned())
+}
+
 /// The facts of one session, and the size of its log. The words go to the index.
 fn overview(
     home: &AgentHome,
@@ -398,7 +405,7 @@ fn overview(
         overview.is_of_subagent = true;
     }
     if overview.id.is_none() {
-        overview.id = input.stem();
+        overview.id = session_folder(input).or_else(|| input.stem());
     }
     // A log without times was last written when its file was.
     if overview.span.is_none()
