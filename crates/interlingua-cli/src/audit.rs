@@ -143,9 +143,9 @@ fn print(audit: &Audit, named: bool, talk: &Talk) -> Result<(), CommandError> {
     let _ = writeln!(text, "audit: {}, {}, {info} info", count(errors, "error"), count(warnings, "warning"));
     for finding in &audit.findings {
         let place = finding.place.name(audit.framing);
-        let (severity, rule) = (finding.severity.word(), finding.rule.id());
+        let (severity, id) = (finding.severity.word(), finding.rule.id());
         let message = safe::one_line(&finding.message);
-        let _ = writeln!(text, "  {severity}: {}: {message} ({rule})", safe::one_line(&place));
+        let _ = writeln!(text, "  {severity}: {}: {message} ({id})", safe::one_line(&place));
     }
     let unlisted: u64 = audit.unlisted.iter().map(|(_, count)| count).sum();
     if unlisted > 0 {

@@ -82,7 +82,7 @@ impl Scene {
 
     /// The attributed lines of each file, by number.
     fn attributed(&self, flags: &str) -> Vec<(String, Vec<u64>)> {
-        let log: String = self.log.iter().map(|line| format!("{line}\n")).collect();
+        let log: String = self.log.iter().map(|line| line.to_string() + "\n").collect();
         self.dir.write("s.jsonl", log);
         let ran = self.dir.run(format!("attribute s.jsonl --repo p --json {flags}").trim_end());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);

@@ -21,7 +21,7 @@ fn session(id: &str, calls: &[(&str, Value, bool)]) -> SessionEdits {
         let result = json!({"type": "user", "sessionId": id, "uuid": format!("{id}-b{number}"), "cwd": "/work/p",
             "message": {"role": "user",
                 "content": [{"type": "tool_result", "tool_use_id": format!("t{number}"), "content": "ok", "is_error": failed}]}});
-        log += &format!("{call}\n{result}\n");
+        log.extend([call.to_string(), "\n".to_owned(), result.to_string(), "\n".to_owned()]);
     }
     let claude = Dialect::named("claude-code").expect("registered");
     let mut reader = EditReader::new(id, (claude, Role::Log), &Options::default()).expect("a log dialect");
@@ -108,7 +108,7 @@ fn an_edit_of_a_known_file_leaves_its_other_lines_unknown() {
 #[test]
 fn an_edit_of_an_unknown_file_is_found_at_its_only_place() {
     let one = session("s", &[edit("/work/p/a", "total = f(1)", "total = f(2)\n    y = 3")]);
-    let found = attributed(None, "begin\n    total = f(2)\n    y = 3;\nend\n", &[one.clone()]);
+    let found = attributed(None, "begin\n    total = f(2)\n    y = 3;\nend\n", std::slice::from_ref(&one));
     assert_eq!(ranges(&found), ["2-3 0"]);
     // A short piece of a line is no certain place, and two places are none.
     let short = session("s", &[edit("/work/p/a", "1", "9")]);
