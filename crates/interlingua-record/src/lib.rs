@@ -9,6 +9,7 @@
 //! probes against the CDDL and the reader, so that schema and reader cannot drift apart.
 
 pub mod calls;
+pub mod cbor;
 pub mod contract;
 pub mod secrets;
 pub mod signed;

@@ -324,7 +324,7 @@ impl SessionCheck {
             RestoreState::Waiting => return,
             // The last frame may be complete only now.
             RestoreState::Early(early) if self.record.vendor.is_some() => {
-                self.begin(early, setting, findings)
+                self.begin(early, setting, findings);
             }
             RestoreState::Early(_) | RestoreState::Foreign => _ = findings.notes.insert(NOT_RESTORABLE),
             state @ (RestoreState::Running(_) | RestoreState::Over) => self.state = state,
