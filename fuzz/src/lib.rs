@@ -7,6 +7,7 @@
 mod grammar;
 
 use std::collections::BTreeSet;
+use std::io::{Cursor, Read as _};
 
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::error::Code;
@@ -14,6 +15,32 @@ use interlingua::framing::{Frame, FrameKind, Framing};
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua::tape::{Fault, Kind, Limits, TapeBuf, Val};
+use interlingua_record::cbor::{RECORD_TAG, RecordJson, is_cbor_record, to_cbor};
+
+/// CBOR is refused, or becomes JSON text that every further way through CBOR leaves unchanged.
+pub fn cbor(data: &[u8]) {
+    let text = |cbor: &[u8]| {
+        let mut json = Vec::new();
+        RecordJson::in_order(Cursor::new(cbor))
+            .and_then(|mut record| record.read_to_end(&mut json))
+            .map(|_| json)
+    };
+    // The seeds are JSON.
+    let mut seed = Vec::new();
+    if !is_cbor_record(data) && to_cbor(data, RECORD_TAG, Cursor::new(Vec::new()), &mut seed).is_err() {
+        return;
+    }
+    let Ok(json) = text(if seed.is_empty() { data } else { &seed }) else { return };
+    let mut cbor = Vec::new();
+    // Embedded JSON may hold a name twice where the schema names the members.
+    if to_cbor(&json[..], RECORD_TAG, Cursor::new(Vec::new()), &mut cbor).is_err() {
+        return;
+    }
+    let again = text(&cbor).expect("our own CBOR is read");
+    let mut twice = Vec::new();
+    to_cbor(&again[..], RECORD_TAG, Cursor::new(Vec::new()), &mut twice).expect("our own JSON is encoded");
+    assert_eq!(twice, cbor, "{}", String::from_utf8_lossy(&again));
+}
 
 /// The tape accepts the same input as serde_json, marks valid values, and counts every leaf.
 pub fn tape(data: &[u8]) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Signed records against two other programs: `pycose` (COSE) and `cbor2` (CBOR).
+"""Signed records and records in CBOR against two other programs: `pycose` (COSE) and `cbor2` (CBOR).
 
 Signatures of the command are verified by pycose, and signatures of pycose by the command; cbor2 reads the headers and
 the tree head, and encodes the tree head to the same bytes again. Each direction is also tried with a changed byte,
-which must fail. The script installs both packages into a virtual environment.
+which must fail. Records in CBOR are read by cbor2 and encoded to the same bytes. The script installs both packages into a virtual environment.
 """
 
 import argparse
@@ -160,6 +160,30 @@ def theirs_to_ours(suite, name, private, public, record):
     suite.check(f"{name}: the command refuses a changed signature", code == 3)
 
 
+def in_cbor(suite):
+    """A record in CBOR, read by cbor2: one tagged map in the deterministic encoding, with the values of the JSON record."""
+    import cbor2
+
+    for profile in ["v3", "v2"]:
+        plain, encoded = suite.folder / f"{profile}.json", suite.folder / f"{profile}.acr"
+        log = REPOSITORY / "examples" / "claude-code.jsonl"
+        suite.must("convert", "-q", log, "--to", "record", "--profile", profile, "-o", plain)
+        suite.must("convert", "-q", log, "--to", "record", "--profile", profile, "--encoding", "cbor", "-o", encoded)
+        tag = cbor2.loads(encoded.read_bytes())
+        suite.check(f"{profile}: cbor2 reads one map with the tag 4149", tag.tag == 4149 and "session" in tag.value)
+        same = cbor2.dumps(tag, canonical=True) == encoded.read_bytes()
+        suite.check(f"{profile}: cbor2 encodes the record to the same bytes", same)
+        ours, theirs = json.loads(plain.read_bytes())["session"]["entries"], tag.value["session"]["entries"]
+        suite.check(f"{profile}: cbor2 reads the same types", [e["type"] for e in ours] == [e["type"] for e in theirs])
+        text = lambda value: json.loads(value.value) if isinstance(value, cbor2.CBORTag) else value  # noqa: E731
+        contents = [(e.get("content"), text(o.get("content"))) for e, o in zip(ours, theirs)]
+        suite.check(f"{profile}: cbor2 reads the same contents", all(one == other for one, other in contents))
+        restored = suite.folder / f"{profile}.jsonl"
+        suite.must("convert", "-q", encoded, "--to", "claude-code", "--strict", "-o", restored)
+        suite.check(f"{profile}: the log comes back", restored.read_bytes() == log.read_bytes())
+        suite.must("check", "-q", encoded)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
@@ -171,6 +195,7 @@ def main():
         suite = Suite(args.bin, pathlib.Path(folder))
         record = suite.folder / "record.json"
         suite.must("convert", "-q", REPOSITORY / "examples" / "claude-code.jsonl", "--to", "record", "-o", record)
+        in_cbor(suite)
         for name in ["ed25519", "es256"]:
             private = suite.folder / f"{name}.pem"
             suite.must("keygen", private, "--alg", name)

@@ -2,11 +2,12 @@
 
 use interlingua::check::CheckWriter;
 use interlingua::pipe::Pipe;
+use interlingua::restore_check::RestoreCheck;
 use interlingua_report::json::ReportWriter;
 use interlingua_report::{Checked, render};
 use interlingua_sessions::{self as sessions, FoundFile, FoundFiles, InputPlace, SourceError};
 
-use crate::convert::options;
+use crate::convert::{is_record, options};
 use crate::error::{CommandError, Exit, of_sources};
 use crate::flags::Check;
 use crate::jobs;
@@ -116,12 +117,19 @@ fn check(input: &InputPlace, args: &Check, scores: &mut Option<String>) -> Resul
     let checker = Box::new(CheckWriter::new(dialect.lineage));
     let pipe = Pipe::with_writer((dialect, role), checker, &options(&args.source));
     let mut pipe = pipe.map_err(|_| SourceError::CannotRead(dialect, role))?;
+    let mut restored = is_record(dialect).then(|| RestoreCheck::new(dialect, &options(&args.source)));
     let failed = |error| CommandError::Read(input.name(), error);
     opened.each(failed, |bytes| {
         pipe.push(bytes, &mut Vec::new());
+        if let Some(restored) = &mut restored {
+            restored.push(bytes);
+        }
         Ok(())
     })?;
-    let report = pipe.finish(&mut Vec::new());
+    let mut report = pipe.finish(&mut Vec::new());
+    if let Some(restored) = restored {
+        restored.finish(&mut report);
+    }
     if report.read == 0 {
         let looks_like = identity.looks_like;
         return Err(CommandError::NothingRead { name: input.name(), dialect, looks_like });

@@ -52,6 +52,10 @@ pub(crate) fn run(args: &Convert, talk: &Talk) -> Result<Exit, CommandError> {
         let hint = "write to a file or a directory with `-o`".to_owned();
         return Err(CommandError::Usage("`--verify` cannot read stdout back".to_owned(), Some(hint)));
     }
+    if args.tag().is_some() && !is_record(args.target()) {
+        let hint = "add `--to record`, or leave out `--encoding cbor`".to_owned();
+        return Err(CommandError::Usage("only records are written in CBOR".to_owned(), Some(hint)));
+    }
     if args.report.as_deref() == Some(Path::new("-")) && output.is_none() {
         return Err(CommandError::StdoutTwice);
     }
@@ -123,13 +127,15 @@ fn single(
     let to = (args.target(), role);
     // If stdout is a file named `.json`, the output must be a single record. It is spooled until the number of records
     // is known.
-    let is_document = output.is_none() && is_record(to.0) && outputs::stdout_is_named_json();
+    let is_json = is_record(to.0) && args.tag().is_none();
+    let is_document = output.is_none() && is_json && outputs::stdout_is_named_json();
     let spool = is_document.then(outputs::Spool::new).transpose()?;
     let sink = match (output, &spool) {
         (Some(path), _) => Sink::file(path, input.path())?,
         (None, Some(spool)) => spool.sink()?,
         (None, None) => Sink::stdout_for_data(),
     };
+    let sink = sink.encoded(args.tag())?;
     let options = conversion_options((&opened, &input), &identity, to, args)?;
     let mut account = RunAccount::begin(args)?;
     let mut number = 1;
@@ -176,7 +182,7 @@ pub(crate) fn followed(path: &Path) -> InputPlace {
 const RECORDS_FOLLOW: &str =
     "several records follow one another on stdout; `-o FILE` or `-o DIR/` writes a file for each\n";
 
-fn is_record(dialect: &Dialect) -> bool {
+pub(crate) fn is_record(dialect: &Dialect) -> bool {
     [record::DIALECT.name, record_v2::DIALECT.name].contains(&dialect.name)
 }
 
@@ -196,7 +202,7 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
     if !keeps_joined(args) {
         found.separate();
     }
-    let (there, earlier) = leave_outputs(&mut found, output, args.target());
+    let (there, earlier) = leave_outputs(&mut found, output, args);
     let FoundFiles { files, skipped, failed, .. } = found;
     let skipped = of_sources(skipped).into_iter().chain(there).collect();
     let read = files.iter().filter_map(|file| file.input.path());
@@ -228,14 +234,15 @@ fn many(inputs: &[PathBuf], output: &Path, args: &Convert, talk: &Talk) -> Resul
 fn leave_outputs(
     found: &mut FoundFiles,
     output: &Path,
-    to: &Dialect,
+    args: &Convert,
 ) -> (Vec<(String, CommandError)>, HashSet<FilePlace>) {
+    let to = args.target();
     let (mut skipped, mut earlier) = (Vec::new(), HashSet::new());
     let mut outputs = HashSet::new();
     for file in &found.files {
         for spec in to.roles {
             let mut name = file.base.clone().into_os_string();
-            name.push(format!(".{}.{}", to.name, outputs::extension(spec.framing)));
+            name.push(format!(".{}.{}", to.name, args.extension(spec.framing)));
             outputs.insert(FilePlace::of(&output.join(name)));
         }
     }
@@ -346,7 +353,8 @@ fn looks_like_a_file(path: &Path) -> bool {
 }
 
 /// Extensions of files that this command writes or that users commonly ask for.
-const FILE_ENDS: [&str; 10] = ["json", "jsonl", "ndjson", "sse", "txt", "log", "md", "html", "gz", "zst"];
+const FILE_ENDS: [&str; 11] =
+    ["acr", "json", "jsonl", "ndjson", "sse", "txt", "log", "md", "html", "gz", "zst"];
 
 /// Whether the target can hold joined sessions. A log holds one session, so joined sessions become separate logs.
 fn keeps_joined(args: &Convert) -> bool {
@@ -392,7 +400,8 @@ fn one_of_many(
         .role_for(identity.spec.role)
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let framing = args.target().role(role).map_or(identity.spec.framing, |spec| spec.framing);
-    let path = taken.claim(output, &file.base, args.target().name, framing);
+    let extension = args.extension(framing);
+    let path = taken.claim(output, &file.base, args.target().name, extension);
     if args.skip_existing && path.exists() {
         return Err(CommandError::Exists(path));
     }
@@ -406,8 +415,8 @@ fn one_of_many(
             Sink::file(path, file.input.path())
         }
     };
-    let sink = open(&path)?;
-    let mut next = || open(&taken.claim(output, &file.base, args.target().name, framing));
+    let sink = open(&path)?.encoded(args.tag())?;
+    let mut next = || open(&taken.claim(output, &file.base, args.target().name, extension));
     // The bar counts bytes on disk, so a compressed file is added as a whole when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };

@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand};
 
 use interlingua::dialects::ours::{record, record_v2};
 use interlingua::dialects::{DIALECTS, Dialect, Role};
+use interlingua::framing::Framing;
 use interlingua::ledger::LossPolicy;
+use interlingua_record::cbor::RECORD_TAG;
 use interlingua_sessions::SourceHints;
 
 use crate::attribute::Attribute;
@@ -19,6 +21,7 @@ use crate::backup::{Backup, Restore};
 use crate::continuation::Continue;
 use crate::find::Find;
 use crate::list::List;
+use crate::outputs;
 use crate::signed::flags::{Keygen, Prove, Redact, Sign, Verify};
 use crate::talk::Talk;
 pub(crate) use running::{OfferAgent, RunAgent};
@@ -167,6 +170,14 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "PROFILE", default_value = "v3", hide_possible_values = true)]
     profile: RecordProfile,
 
+    /// The encoding of a record: `json`, or `cbor` (RFC 8949, deterministic; files end in `.acr`)
+    #[arg(long, value_name = "ENCODING", default_value = "json", hide_possible_values = true)]
+    pub(crate) encoding: RecordEncoding,
+
+    /// The CBOR tag of a record
+    #[arg(long, value_name = "NUMBER", default_value_t = RECORD_TAG)]
+    pub(crate) cbor_tag: u64,
+
     #[command(flatten)]
     pub(crate) source: SourceFlags,
 
@@ -242,6 +253,13 @@ pub(crate) struct CarryFlags {
     pub(crate) budget: Option<u64>,
 }
 
+/// An encoding of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RecordEncoding {
+    Json,
+    Cbor,
+}
+
 /// A profile of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RecordProfile {
@@ -255,6 +273,19 @@ impl Convert {
         match self.profile {
             RecordProfile::V2 if self.to.name == record::DIALECT.name => &record_v2::DIALECT,
             RecordProfile::V2 | RecordProfile::V3 => self.to,
+        }
+    }
+
+    /// The tag of the record to write, if it is written in CBOR.
+    pub(crate) fn tag(&self) -> Option<u64> {
+        (self.encoding == RecordEncoding::Cbor).then_some(self.cbor_tag)
+    }
+
+    /// The file name extension for an output with this framing.
+    pub(crate) fn extension(&self, framing: Framing) -> &'static str {
+        match self.encoding {
+            RecordEncoding::Json => outputs::extension(framing),
+            RecordEncoding::Cbor => "acr",
         }
     }
 }

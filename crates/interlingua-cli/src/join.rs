@@ -78,7 +78,8 @@ pub(crate) fn join(
     for root in roots {
         let (source, converted) = (&files[members[root].0], &members[root].1);
         let path = if into_directory {
-            let path = taken.claim(output, &source.base, args.target().name, record_framing());
+            let path =
+                taken.claim(output, &source.base, args.target().name, args.extension(record_framing()));
             if let Some(parent) = path.parent() {
                 folders.make(parent)?;
             }
@@ -86,7 +87,7 @@ pub(crate) fn join(
         } else {
             output.to_owned()
         };
-        let mut sink = Sink::file(&path, source.input.path())?;
+        let mut sink = Sink::file(&path, source.input.path())?.encoded(args.tag())?;
         family.write(root, &mut sink)?;
         sink.take_error()?;
         if record::has_several(&converted.report) {
@@ -95,7 +96,7 @@ pub(crate) fn join(
             let mut next = || {
                 number += 1;
                 let further = if into_directory {
-                    taken.claim(output, &source.base, args.target().name, record_framing())
+                    taken.claim(output, &source.base, args.target().name, args.extension(record_framing()))
                 } else {
                     outputs::further(output, number)
                 };

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use interlingua::dialects::ours::record;
 use interlingua::framing::{Frame, FrameKind, Framing};
 use interlingua::json::Output;
+use interlingua_record::cbor::to_cbor;
 use interlingua_report::safe::{self, DataScreen};
 use interlingua_sessions::places::{FilePlace, TEMPORARY_BEGIN, TEMPORARY_END, followed, regular_file};
 use interlingua_sessions::{FoundFile, PrivateFolder};
@@ -95,8 +96,7 @@ impl Taken {
     }
 
     /// The path of an output: `<base>.<dialect>.<extension>`, with a number if that path is taken.
-    pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, framing: Framing) -> PathBuf {
-        let extension = extension(framing);
+    pub(crate) fn claim(&self, dir: &Path, base: &Path, dialect: &str, extension: &str) -> PathBuf {
         let mut taken = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 1;
         let base = &of_usual_length(base);
@@ -175,6 +175,8 @@ pub(crate) struct Sink {
     open_line: bool,
     /// Escapes control characters in data for a terminal.
     screen: Option<DataScreen>,
+    /// The JSON text of records that are written in CBOR at the end, and their tag.
+    encoded: Option<(File, u64)>,
 }
 
 enum OutputPlace {
@@ -188,7 +190,7 @@ impl Sink {
     fn new(target: OutputPlace) -> Self {
         let is_terminal = matches!(&target, OutputPlace::Device(_, file) if file.is_terminal());
         let screen = is_terminal.then(DataScreen::default);
-        Self { target, failed: None, open_line: false, screen }
+        Self { target, failed: None, open_line: false, screen, encoded: None }
     }
 
     /// Stdout for text that is already safe and may hold our colours.
@@ -227,6 +229,29 @@ impl Sink {
             }
         };
         Ok(Self::new(target))
+    }
+
+    /// The same output for records in CBOR, if there is a tag for them. Their JSON text is in a temporary file without a
+    /// name until the output is finished.
+    pub(crate) fn encoded(mut self, tag: Option<u64>) -> Result<Self, CommandError> {
+        if let Some(tag) = tag {
+            let failed = |error| CommandError::Write(std::env::temp_dir(), error);
+            self.encoded = Some((tempfile::tempfile().map_err(failed)?, tag));
+        }
+        Ok(self)
+    }
+
+    /// Writes the records in CBOR.
+    fn encode(&mut self) -> Result<(), CommandError> {
+        let Some((mut json, tag)) = self.encoded.take() else { return Ok(()) };
+        self.take_error()?;
+        let failed = |error| CommandError::Write(std::env::temp_dir(), error);
+        json.rewind().map_err(failed)?;
+        let space = tempfile::tempfile().map_err(failed)?;
+        let mut out = io::BufWriter::with_capacity(256 << 10, UnchangedBytes(self));
+        to_cbor(json, tag, BufferedSpace::new(space), &mut out)
+            .map_err(|fault| failed(io::Error::other(fault)))?;
+        out.flush().map_err(failed)
     }
 
     /// A file that, if it is new, only the user can read, because it holds pieces of many inputs.
@@ -276,6 +301,10 @@ impl Sink {
         next: &mut dyn FnMut() -> Result<Sink, CommandError>,
     ) -> Result<(), CommandError> {
         self.take_error()?;
+        // Records in CBOR follow one another in one file.
+        if self.encoded.is_some() {
+            return self.finish();
+        }
         let OutputPlace::Temporary(whole) = &self.target else { return self.finish() };
         let Some(file) = &whole.file else { return Ok(()) };
         let failed = |error| CommandError::Write(whole.target.clone(), error);
@@ -300,6 +329,7 @@ impl Sink {
 
     /// Finishes the output and gives the file its name.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
+        self.encode()?;
         if let Some(screen) = &mut self.screen {
             let end = screen.finish();
             self.pass(end.as_bytes());
@@ -316,6 +346,38 @@ impl Sink {
             };
         }
         self.take_error()
+    }
+}
+
+/// A temporary file with a buffer for writing.
+struct BufferedSpace(io::BufWriter<File>);
+
+impl BufferedSpace {
+    fn new(file: File) -> Self {
+        Self(io::BufWriter::with_capacity(256 << 10, file))
+    }
+}
+
+impl io::Read for BufferedSpace {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.flush()?;
+        self.0.get_mut().read(buffer)
+    }
+}
+
+impl Write for BufferedSpace {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl io::Seek for BufferedSpace {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
     }
 }
 
@@ -349,6 +411,10 @@ impl Output for Sink {
         if self.failed.is_some() || bytes.is_empty() {
             return;
         }
+        if let Some((json, _)) = &mut self.encoded {
+            self.failed = json.write_all(bytes).err();
+            return;
+        }
         self.open_line = !bytes.ends_with(b"\n");
         match &mut self.screen {
             None => self.pass(bytes),
@@ -361,6 +427,23 @@ impl Output for Sink {
 
     fn is_closed(&self) -> bool {
         self.failed.is_some()
+    }
+}
+
+/// An output for bytes that are not text: they are written unchanged, also to a terminal.
+struct UnchangedBytes<'s>(&'s mut Sink);
+
+impl Write for UnchangedBytes<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.pass(bytes);
+        match self.0.failed.take() {
+            None => Ok(bytes.len()),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

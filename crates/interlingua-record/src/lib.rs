@@ -11,6 +11,7 @@
 pub mod attribution;
 pub mod audit;
 pub mod calls;
+pub mod cbor;
 pub mod contract;
 pub mod secrets;
 pub mod signed;

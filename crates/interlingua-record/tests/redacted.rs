@@ -111,6 +111,34 @@ fn every_subset_of_entries_can_be_removed_and_the_tree_still_holds() {
 }
 
 #[test]
+fn redaction_removes_the_digest_of_the_source_and_no_text_takes_its_place() {
+    let key = key();
+    let digits = "0f".repeat(32);
+    let with = |source: &str| {
+        let ext =
+            format!(r#","vendor-ext":{{"vendor":"interlingua","data":{{"source":{source}}}}},"agent-meta""#);
+        record(&TEXTS).replacen(r#","agent-meta""#, &ext, 1)
+    };
+    let plan = RedactPlan { entries: BTreeSet::from([1]), ..RedactPlan::default() };
+    let named = with(&format!(r#"{{"bytes":9,"dialect":"x","sha-256":"{digits}"}}"#));
+    let file = sign(named.as_bytes(), &settings(&key)).unwrap().file;
+    assert!(verified(&file, &named, &key).is_sound());
+    let (head, redacted, report) = run_redact(&file, &key, &named, &plan);
+    assert!(!redacted.contains(&digits) && redacted.contains(r#""source":null"#), "{redacted}");
+    assert!(!report.source_kept);
+    assert!(verified(&head, &redacted, &key).is_sound());
+    for lie in [r#""a text""#, r#"{"bytes":9,"dialect":"a text"}"#, "[null]"] {
+        let forged = redacted.replace(r#""source":null"#, &format!(r#""source":{lie}"#));
+        assert!(!verified(&head, &forged, &key).is_sound(), "{lie}");
+    }
+    // A digest in another form is covered, so it cannot be removed.
+    let other = with(&format!(r#"{{ "bytes":9,"dialect":"x","sha-256":"{digits}"}}"#));
+    let file = sign(other.as_bytes(), &settings(&key)).unwrap().file;
+    let (_, redacted, report) = run_redact(&file, &key, &other, &plan);
+    assert!(report.source_kept && redacted.contains(&digits));
+}
+
+#[test]
 fn a_part_can_be_removed_and_its_copy_is_reported_or_removed() {
     let key = key();
     let record = record(&TEXTS);

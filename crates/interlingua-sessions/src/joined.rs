@@ -4,7 +4,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use interlingua::graph::{
 };
 use interlingua::json::Output;
 use interlingua::model::Usage;
+use interlingua_record::cbor::{RecordJson, is_cbor_record};
 use interlingua_report::safe;
 
 use crate::{PrivateFolder, SourceError};
@@ -52,7 +53,7 @@ pub fn is_joined(path: &Path) -> bool {
         return false;
     }
     let scan = || -> io::Result<bool> {
-        let mut file = File::open(path)?;
+        let mut file = open_record(path)?;
         let mut buffer = vec![0; CHUNK];
         let mut filled = read_full(&mut file, &mut buffer[..BEGIN])?;
         let begin = String::from_utf8_lossy(&buffer[..filled]).into_owned();
@@ -89,7 +90,7 @@ const BEGIN: usize = 4096;
 /// Bytes read per chunk.
 const CHUNK: usize = 1 << 20;
 
-fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_full(file: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..])? {
@@ -98,6 +99,15 @@ fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// Opens a record; the text of a record in CBOR is its JSON text.
+fn open_record(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut file = File::open(path)?;
+    let mut beginning = Vec::new();
+    file.by_ref().take(32).read_to_end(&mut beginning)?;
+    file.rewind()?;
+    Ok(if is_cbor_record(&beginning) { Box::new(RecordJson::in_order(file)?) } else { Box::new(file) })
 }
 
 fn contains(bytes: &[u8], name: &[u8]) -> bool {
@@ -185,7 +195,7 @@ impl PartFiles<'_> {
 const MOST_OPEN: usize = 16;
 
 fn read_all(path: &Path, push: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-    let mut file = BufReader::with_capacity(CHUNK, File::open(path)?);
+    let mut file = BufReader::with_capacity(CHUNK, open_record(path)?);
     loop {
         let bytes = io::BufRead::fill_buf(&mut file)?;
         if bytes.is_empty() {

@@ -306,7 +306,7 @@ impl Opened {
 
     /// Whether the input is compressed, so that its file size is not the size of its content.
     pub const fn is_packed(&self) -> bool {
-        self.rest.packing().is_some()
+        self.rest.is_changed()
     }
 
     /// The error for input that no dialect recognises.

@@ -1,13 +1,15 @@
 //! Compressed input: gzip and zstd, detected by their first bytes regardless of the file name, and unpacked chunk by
 //! chunk. Memory use is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), independent of the
-//! unpacked size.
+//! unpacked size. A record in CBOR, compressed or not, is read as its JSON text.
 
 use std::error::Error;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
+use interlingua_record::cbor::{RecordJson, is_cbor_record};
 use interlingua_report::render::number;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -65,6 +67,10 @@ pub(crate) struct Unpacked {
     given: u64,
     /// The limit of unpacked bytes.
     limit: u64,
+    /// Bytes that were read to look for CBOR.
+    ahead: Cursor<Vec<u8>>,
+    /// The JSON text of a record in CBOR.
+    record: Option<Box<RecordJson<File>>>,
 }
 
 enum PackedContent {
@@ -88,7 +94,35 @@ impl Unpacked {
             Some(Packing::Gzip) => PackedContent::Gzip(Some(Box::new(GzDecoder::new(packed(source))))),
             Some(Packing::Zstd) => PackedContent::Zstd(Box::new(ZstdFrames::new(packed(source)))),
         };
-        Ok(Self { content, given: 0, limit })
+        let mut unpacked = Self { content, given: 0, limit, ahead: Cursor::default(), record: None };
+        unpacked.transcode()?;
+        Ok(unpacked)
+    }
+
+    /// Looks for a record in CBOR. The JSON text begins with members that are at the end of the CBOR, so the record is
+    /// copied to a temporary file without a name and read twice.
+    fn transcode(&mut self) -> io::Result<()> {
+        let mut first = Vec::new();
+        self.by_ref().take(1).read_to_end(&mut first)?;
+        // No text in UTF-8 begins with a byte of this range, so a text from a pipe is not read any further here.
+        if matches!(first.first(), Some(0xa0..=0xbf | 0xd8..=0xdb)) {
+            self.by_ref().take(31).read_to_end(&mut first)?;
+        }
+        if is_cbor_record(&first) {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(&first)?;
+            io::copy(self, &mut file)?;
+            file.rewind()?;
+            self.record = Some(Box::new(RecordJson::in_order(file)?));
+        } else {
+            self.ahead = Cursor::new(first);
+        }
+        Ok(())
+    }
+
+    /// Whether the size of the file is not the size of the text: the input is compressed, or a record in CBOR.
+    pub(crate) const fn is_changed(&self) -> bool {
+        self.packing().is_some() || self.record.is_some()
     }
 
     pub(crate) const fn packing(&self) -> Option<Packing> {
@@ -121,6 +155,13 @@ impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
+        }
+        if let Some(record) = &mut self.record {
+            return record.read(buffer);
+        }
+        let ahead = self.ahead.read(buffer)?;
+        if ahead > 0 {
+            return Ok(ahead);
         }
         let read = match &mut self.content {
             PackedContent::Plain(source) => return source.read(buffer),

@@ -229,6 +229,10 @@ pub enum Code {
     UnfilledHole,
     /// The output grew far beyond the input.
     Overgrown,
+    /// A log restored from a record differs from the source that the record names.
+    NotTheSource,
+    /// A part of a record differs from the record that its restored log gives.
+    NotFromSource,
 }
 
 impl Code {
@@ -260,6 +264,8 @@ impl Code {
             Code::Lifecycle => "lifecycle",
             Code::UnfilledHole => "unfilled-hole",
             Code::Overgrown => "overgrown",
+            Code::NotTheSource => "not-the-source",
+            Code::NotFromSource => "not-from-source",
         }
     }
 
@@ -291,6 +297,8 @@ impl Code {
             Code::Lifecycle => "out of order",
             Code::UnfilledHole => "a kept value has lost its canonical counterpart",
             Code::Overgrown => "the output grows far beyond the input",
+            Code::NotTheSource => "the restored log differs from the log that the record was made from",
+            Code::NotFromSource => "the record differs from what its own source lines give",
         }
     }
 
@@ -335,6 +343,10 @@ impl Code {
             Code::Overgrown => {
                 Some("a long name or id is repeated with every event; a real session does not do that")
             }
+            Code::NotTheSource => Some("the record was edited, reformatted or redacted after it was made"),
+            Code::NotFromSource => Some(
+                "the record was edited after it was made, or made by another version; convert the log anew",
+            ),
         }
     }
 
@@ -382,7 +394,9 @@ impl Code {
             | Code::ParentCircle
             | Code::Lifecycle
             | Code::UnfilledHole
-            | Code::Overgrown => Severity::Error,
+            | Code::Overgrown
+            | Code::NotTheSource
+            | Code::NotFromSource => Severity::Error,
         }
     }
 }

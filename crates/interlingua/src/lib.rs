@@ -45,6 +45,7 @@ mod live;
 pub mod log;
 pub mod model;
 pub mod pipe;
+pub mod restore_check;
 pub mod sniff;
 pub mod tape;
 pub mod wire;

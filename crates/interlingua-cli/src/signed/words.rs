@@ -268,6 +268,11 @@ pub(super) fn left_over(report: &RedactReport) -> String {
             "a removed text is still in the members outside the entries, which cannot be redacted\n",
         );
     }
+    if report.source_kept {
+        text.push_str(
+            "the digest of the source is still in the record: it has another form than `convert` writes\n",
+        );
+    }
     if !report.in_frame.is_empty() {
         let classes: Vec<String> = report.in_frame.iter().map(|class| safe::exact_line(class)).collect();
         let _ = writeln!(

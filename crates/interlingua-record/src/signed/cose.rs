@@ -259,24 +259,7 @@ fn decode_protected(bytes: &[u8]) -> Result<CborItem<'static>, CoseError> {
     if item.as_map().is_none() {
         return Err(CoseError::WrongForm("the protected header is not a map"));
     }
-    Ok(into_owned(item))
-}
-
-/// A copy that borrows nothing.
-pub(super) fn into_owned(item: CborItem<'_>) -> CborItem<'static> {
-    match item {
-        CborItem::Uint(value) => CborItem::Uint(value),
-        CborItem::Nint(value) => CborItem::Nint(value),
-        CborItem::Bytes(bytes) => CborItem::Bytes(Cow::Owned(bytes.into_owned())),
-        CborItem::Text(text) => CborItem::Text(Cow::Owned(text.into_owned())),
-        CborItem::Array(items) => CborItem::Array(items.into_iter().map(into_owned).collect()),
-        CborItem::Map(members) => CborItem::Map(
-            members.into_iter().map(|(key, value)| (into_owned(key), into_owned(value))).collect(),
-        ),
-        CborItem::Tag(tag, content) => CborItem::Tag(tag, Box::new(into_owned(*content))),
-        CborItem::Bool(value) => CborItem::Bool(value),
-        CborItem::Null => CborItem::Null,
-    }
+    Ok(item.into_owned())
 }
 
 /// The bytes under a signature: the `Sig_structure` of RFC 9052, section 4.4.

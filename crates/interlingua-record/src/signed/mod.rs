@@ -8,7 +8,6 @@
 //!            keys, cose <- cbor                 \--> proofs, redaction
 //! ```
 
-mod cbor;
 mod copies;
 mod cose;
 mod digest;
@@ -27,7 +26,8 @@ mod verify;
 mod walk;
 mod window;
 
-pub use cbor::{CborError, CborItem};
+use crate::cbor::item as cbor;
+pub use crate::cbor::{CborError, CborItem};
 pub use cose::{CoseError, Sign1};
 pub use digest::{Hash, from_hex, hex};
 pub use file::MAX_FILE;

@@ -11,7 +11,7 @@ use super::file::SignatureFile;
 use super::head::{RecordSalts, TreeHead};
 use super::keys::PublicKey;
 use super::leaf::{EntrySalts, leaf_hash};
-use super::scan::{RecordVisitor, ScanFault, ScannedEntry, scan};
+use super::scan::{RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
 use super::tree::{ProofBuilder, is_consistent, root_of_inclusion};
 use super::verify::{SignatureFault, check_newer};
 use super::walk::TreeWalk;
@@ -237,5 +237,5 @@ impl RecordVisitor for OneEntry {
         Ok(())
     }
 
-    fn after(&mut self, _: &[u8]) {}
+    fn after(&mut self, _: &[u8], _: &SourceValue) {}
 }

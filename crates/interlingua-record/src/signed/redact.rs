@@ -15,7 +15,7 @@ use super::file::SignatureFile;
 use super::head::{RecordSalts, TreeHead};
 use super::keys::PublicKey;
 use super::leaf::{EntrySalts, commitment, entry_mark, leaf_hash, mark_of_part};
-use super::scan::{REMOVABLE, RecordVisitor, ScanFault, ScannedEntry, scan};
+use super::scan::{REMOVABLE, RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
 use super::tree::EntryTree;
 use super::verify::SignatureFault;
 use crate::secrets::SecretRules;
@@ -51,6 +51,8 @@ pub struct RedactReport {
     pub copies: BTreeSet<RedactedPlace>,
     /// Whether a removed text is in the members outside the entries.
     pub copy_in_frame: bool,
+    /// Whether the digest of the source is still in the record, because it has another form than a record writer emits.
+    pub source_kept: bool,
 }
 
 /// Writes the redacted record, and returns the new signature file. `open` opens the record, once for each pass; it is not
@@ -195,7 +197,7 @@ impl RecordVisitor for Planner<'_> {
         Ok(())
     }
 
-    fn after(&mut self, bytes: &[u8]) {
+    fn after(&mut self, bytes: &[u8], _: &SourceValue) {
         self.frame(bytes);
     }
 }
@@ -293,8 +295,20 @@ impl RecordVisitor for Redactor<'_> {
         Ok(())
     }
 
-    fn after(&mut self, bytes: &[u8]) {
-        self.frame(bytes);
+    fn after(&mut self, bytes: &[u8], source: &SourceValue) {
+        match source {
+            // The digest of the source would let a reader test guesses about the removed text.
+            SourceValue::At(value) if !self.report.places.is_empty() => {
+                self.frame(bytes.get(..value.start).unwrap_or_default());
+                self.write(b"null");
+                self.frame(bytes.get(value.end..).unwrap_or_default());
+            }
+            SourceValue::Absent | SourceValue::At(_) => self.frame(bytes),
+            SourceValue::Covered => {
+                self.report.source_kept = true;
+                self.frame(bytes);
+            }
+        }
     }
 }
 

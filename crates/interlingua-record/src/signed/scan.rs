@@ -12,6 +12,7 @@ use std::ops::Range;
 use interlingua::json::Str;
 
 use super::window::Window;
+use crate::cbor::{RecordJson, is_cbor_record};
 
 /// The reason for which a record cannot be scanned.
 #[derive(Debug)]
@@ -116,8 +117,48 @@ pub(super) trait RecordVisitor {
     fn before(&mut self, bytes: &[u8]);
     /// One entry.
     fn entry(&mut self, entry: &ScannedEntry<'_>) -> Result<(), ScanFault>;
-    /// The bytes after the last entry.
-    fn after(&mut self, bytes: &[u8]);
+    /// The bytes after the last entry, and the position of the value that [`SourceValue`] describes.
+    fn after(&mut self, bytes: &[u8], source: &SourceValue);
+}
+
+/// The digest of the log that the record was made from: `session/vendor-ext/data/source`.
+///
+/// With the digest of a log, a reader of the redacted record could test guesses about the removed text. So the tree head does
+/// not cover the value, and redaction replaces it by `null`. The entries and the other members determine the log, and with
+/// it the right value; `interlingua check` compares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum SourceValue {
+    /// The record names no source.
+    #[default]
+    Absent,
+    /// The position of the value after the entries: `null`, or exactly the members that a record writer emits.
+    At(Range<usize>),
+    /// A value of another form or before the entries. It is an ordinary value, which the tree head covers.
+    Covered,
+}
+
+/// Whether the value of `source` is `null`, or has the members and the spelling that the record writer emits.
+fn is_source(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let read = || {
+        let rest = text.strip_prefix(r#"{"bytes":"#)?;
+        let (bytes, rest) = rest.split_once(r#","dialect":""#)?;
+        let (dialect, rest) = rest.split_once('"')?;
+        let (records, rest) = rest.split_once(r#","sha-256":""#)?;
+        let digits = rest.strip_suffix(r#""}"#)?;
+        let is_number =
+            |text: &str| (1..20).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        let is_name = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        let is_digit = |b: u8| matches!(b, b'a'..=b'f' | b'0'..=b'9');
+        let fits = dialect.len() <= 40 && dialect.bytes().all(is_name) && is_number(bytes);
+        let fits = fits && digits.len() == 64 && digits.bytes().all(is_digit);
+        let records = match records {
+            "" => true,
+            more => is_number(more.strip_prefix(r#","records":"#)?),
+        };
+        Some(fits && records)
+    };
+    text == "null" || read().unwrap_or(false)
 }
 
 /// A time of the record: text, or milliseconds since 1970.
@@ -148,13 +189,26 @@ pub struct RecordFacts {
     pub entries: u64,
 }
 
-/// Scans a record that is the whole input.
-pub(super) fn scan(input: impl Read, visitor: &mut dyn RecordVisitor) -> Result<RecordFacts, ScanFault> {
+/// Scans a record that is the whole input. A record in CBOR is scanned as its JSON text, in which the other members follow
+/// the entries.
+pub(super) fn scan(mut input: impl Read, visitor: &mut dyn RecordVisitor) -> Result<RecordFacts, ScanFault> {
+    let mut beginning = Vec::new();
+    input.by_ref().take(BEGINNING).read_to_end(&mut beginning).map_err(ScanFault::Io)?;
+    let is_cbor = is_cbor_record(&beginning);
+    let input = io::Cursor::new(beginning).chain(input);
+    if is_cbor { scan_json(RecordJson::new(input), visitor) } else { scan_json(input, visitor) }
+}
+
+/// How much of a record shows whether it is CBOR.
+const BEGINNING: u64 = 32;
+
+fn scan_json(input: impl Read, visitor: &mut dyn RecordVisitor) -> Result<RecordFacts, ScanFault> {
     let mut scanner = Scanner {
         window: Window::new(input),
         facts: RecordFacts::default(),
         parts: Vec::new(),
         names: NameSet::default(),
+        source: SourceValue::Absent,
     };
     scanner.record(visitor)?;
     Ok(scanner.facts)
@@ -165,6 +219,7 @@ struct Scanner<R> {
     facts: RecordFacts,
     parts: Vec<EntryPart>,
     names: NameSet,
+    source: SourceValue,
 }
 
 impl<R: Read> Scanner<R> {
@@ -189,7 +244,7 @@ impl<R: Read> Scanner<R> {
         if self.window.peek_token()?.is_some() {
             return Err(ScanFault::SeveralRecords(self.window.offset()));
         }
-        visitor.after(self.window.piece());
+        visitor.after(self.window.piece(), &self.source);
         Ok(())
     }
 
@@ -212,6 +267,10 @@ impl<R: Read> Scanner<R> {
                 self.agent_meta()?;
                 continue;
             }
+            if name == "vendor-ext" && self.window.peek_token()? == Some(b'{') {
+                self.extension(has_entries, true)?;
+                continue;
+            }
             let Some(value) = self.value_text()? else { continue };
             match name.as_str() {
                 "session-id" => self.facts.session = text_of(&value),
@@ -221,6 +280,27 @@ impl<R: Read> Scanner<R> {
             }
         }
         Ok(has_entries)
+    }
+
+    /// Scans the session's `vendor-ext`, or its `data`, for the digest of the source.
+    fn extension(&mut self, has_entries: bool, is_outer: bool) -> Result<(), ScanFault> {
+        self.window.expect(b'{', "an object")?;
+        let mut names = NameSet::default();
+        while let Some(name) = self.window.next_name(names.is_empty())? {
+            let name = names.add(self.window.bytes(name))?;
+            if is_outer && name == "data" && self.window.peek_token()? == Some(b'{') {
+                self.extension(has_entries, false)?;
+                continue;
+            }
+            let start = self.window.position();
+            self.window.skip_value()?;
+            let value = start..self.window.position();
+            if !is_outer && name == "source" {
+                let is_ours = has_entries && is_source(self.window.bytes(value.clone()));
+                self.source = if is_ours { SourceValue::At(value) } else { SourceValue::Covered };
+            }
+        }
+        Ok(())
     }
 
     fn agent_meta(&mut self) -> Result<(), ScanFault> {
@@ -377,6 +457,7 @@ mod tests {
         all: Vec<u8>,
         entries: Vec<String>,
         parts: Vec<Vec<(&'static str, String)>>,
+        source: SourceValue,
     }
 
     impl RecordVisitor for Pieces {
@@ -391,8 +472,9 @@ mod tests {
             self.parts.push(entry.parts.iter().map(part).collect());
             Ok(())
         }
-        fn after(&mut self, bytes: &[u8]) {
+        fn after(&mut self, bytes: &[u8], source: &SourceValue) {
             self.all.extend_from_slice(bytes);
+            self.source = source.clone();
         }
     }
 
@@ -431,6 +513,35 @@ mod tests {
             assert_eq!(facts.start, Some(RecordTime::Text("t".to_owned())));
             assert_eq!(facts.first_entry, Some(RecordTime::Millis(5)));
             assert_eq!(facts.entries, 2);
+        }
+    }
+
+    #[test]
+    fn the_digest_of_the_source_is_found_only_in_the_form_of_the_record_writer() {
+        let source = |value: &str| {
+            let mut pieces = Pieces::default();
+            let record = format!(
+                r#"{{"session":{{"entries":[],"vendor-ext":{{"vendor":"interlingua","data":{{"leaf":"a","source":{value}}}}}}}}}"#
+            );
+            scan(record.as_bytes(), &mut pieces).unwrap();
+            pieces.source
+        };
+        let digits = "0f".repeat(32);
+        for value in [
+            "null".to_owned(),
+            format!(r#"{{"bytes":12,"dialect":"claude-code","sha-256":"{digits}"}}"#),
+            format!(r#"{{"bytes":0,"dialect":"pi","records":2,"sha-256":"{digits}"}}"#),
+        ] {
+            assert!(matches!(source(&value), SourceValue::At(_)), "{value}");
+        }
+        for value in [
+            r#""a text""#.to_owned(),
+            format!(r#"{{"bytes":12,"dialect":"claude-code","sha-256":"{digits}","x":"a text"}}"#),
+            format!(r#"{{"bytes":12,"dialect":"a text","sha-256":"{digits}"}}"#),
+            format!(r#"{{"bytes":1e2,"dialect":"pi","sha-256":"{digits}"}}"#),
+            format!(r#"{{ "bytes":1,"dialect":"pi","sha-256":"{digits}"}}"#),
+        ] {
+            assert_eq!(source(&value), SourceValue::Covered, "{value}");
         }
     }
 

@@ -10,7 +10,7 @@ use super::file::SignatureFile;
 use super::head::{Claims, RecordSalts, TreeHead, read_claims};
 use super::keys::PublicKey;
 use super::metadata::unconfirmed;
-use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, scan};
+use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
 use super::sign::PAYLOAD_HASH;
 use super::walk::{Removed, Tee, TreeWalk};
 
@@ -437,5 +437,5 @@ impl RecordVisitor for NullVisitor {
     fn entry(&mut self, _: &ScannedEntry<'_>) -> Result<(), ScanFault> {
         Ok(())
     }
-    fn after(&mut self, _: &[u8]) {}
+    fn after(&mut self, _: &[u8], _: &SourceValue) {}
 }

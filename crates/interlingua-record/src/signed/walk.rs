@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::digest::{Hash, Hasher};
 use super::head::RecordSalts;
 use super::leaf::{EntrySalts, leaf_hash};
-use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, scan};
+use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
 use super::tree::{EntryTree, ProofBuilder};
 
 /// The largest record whose bytes a COSE_Sign1 covers directly. A signature needs the whole payload in memory; above this
@@ -177,7 +177,13 @@ impl RecordVisitor for TreeWalk {
         Ok(())
     }
 
-    fn after(&mut self, bytes: &[u8]) {
-        self.frame.part(bytes);
+    fn after(&mut self, bytes: &[u8], source: &SourceValue) {
+        match source {
+            SourceValue::At(value) => {
+                self.frame.part(bytes.get(..value.start).unwrap_or_default());
+                self.frame.part(bytes.get(value.end..).unwrap_or_default());
+            }
+            SourceValue::Absent | SourceValue::Covered => self.frame.part(bytes),
+        }
     }
 }

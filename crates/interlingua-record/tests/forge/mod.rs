@@ -30,6 +30,7 @@ pub(crate) fn owned(item: &CborItem<'_>) -> CborItem<'static> {
         CborItem::Tag(tag, content) => CborItem::Tag(*tag, Box::new(owned(content))),
         CborItem::Bool(value) => CborItem::Bool(*value),
         CborItem::Null => CborItem::Null,
+        CborItem::Float(bits) => CborItem::Float(*bits),
     }
 }
 

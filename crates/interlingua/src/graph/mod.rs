@@ -101,7 +101,7 @@ fn link(facts: &Kinship, sessions: &[Kinship], main: &BTreeMap<&str, usize>) -> 
 }
 
 /// Cuts records into frames and parses the frames.
-struct RecordFrames {
+pub(crate) struct RecordFrames {
     framer: Box<dyn Framer>,
     tape: TapeBuf,
 }
@@ -120,13 +120,13 @@ fn limits() -> Limits {
 
 impl RecordFrames {
     /// Reads the next bytes of the record and shows its frames, parsed if possible.
-    fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Frame<'_>, Option<&Tape<'_>>)) {
+    pub(crate) fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Frame<'_>, Option<&Tape<'_>>)) {
         let Self { framer, tape } = self;
         framer.push(bytes, &mut |frame| each(frame, parsed(frame, tape).as_ref()));
     }
 
     /// Shows the last frames.
-    fn finish(&mut self, mut each: impl FnMut(Frame<'_>, Option<&Tape<'_>>)) {
+    pub(crate) fn finish(&mut self, mut each: impl FnMut(Frame<'_>, Option<&Tape<'_>>)) {
         let Self { framer, tape } = self;
         framer.finish(&mut |frame| each(frame, parsed(frame, tape).as_ref()));
     }

@@ -17,6 +17,7 @@ mod settle;
 use crate::error::{Code, Place, Problem, Severity};
 use crate::framing::{FrameKind, FramePlace, Framing};
 use crate::model::{Event, Field, Fields, ItemHead, ItemId, SupportTable, supports_everything};
+use crate::pipe::NamedSources;
 use crate::tape::{Tape, Val};
 use content::ContentCounter;
 pub(crate) use digest::{TextDigest, TextKey, text_key};
@@ -26,7 +27,7 @@ pub(crate) use paths::{Identity, hash};
 pub use policy::{LossPolicy, LossRule, PolicyError};
 pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
 pub use settle::{LineHoles, is_hole};
-pub(crate) use settle::{LineValue, LineValueSort, write_whole};
+pub(crate) use settle::{LineValue, LineValueSort, count_tildes, write_whole};
 
 /// The placeholder in a kept line for a value that has a field in the model.
 pub const HOLE: &str = "\"~\"";
@@ -66,6 +67,8 @@ pub struct Ledger {
     rehearsal: bool,
     names: Names,
     trace: Option<Vec<Leaf>>,
+    /// The sources that the records of the input name.
+    pub(crate) sources: NamedSources,
 }
 
 /// The state of the current frame, or of the current piece of a frame.
@@ -117,6 +120,7 @@ impl Ledger {
             rehearsal: false,
             names: Names::default(),
             trace: trace.then(Vec::new),
+            sources: NamedSources::default(),
         }
     }
 

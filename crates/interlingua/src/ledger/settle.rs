@@ -309,8 +309,9 @@ impl Watcher for FindHoles<'_> {
                 self.found(seen, field, LineValueSort::Hole);
             }
             (Claim::Free | Claim::Taken(_) | Claim::Noted(_) | Claim::Placed, _) => {
-                // A string without a tilde after its quote is not a string of tildes.
-                if !seen.is_leaf() || self.text.get(seen.val.span().start + 1) == Some(&b'~') {
+                // A string without a tilde or an escape after its quote is not a string of tildes.
+                let first = || self.text.get(seen.val.span().start + 1);
+                if !seen.is_leaf() || matches!(first(), Some(b'~' | b'\\')) {
                     self.tildes(seen.val);
                 }
                 if let Claim::Noted(
@@ -389,12 +390,35 @@ impl<W: Watcher> Settle<'_, W> {
 /// Whether a kept value is a hole.
 #[inline]
 pub fn is_hole(val: Val<'_>) -> bool {
-    val.span().len() == HOLE.len() && val.text() == HOLE
+    let length = val.span().len();
+    (length == HOLE.len() && val.text() == HOLE) || (length == ESCAPED_HOLE && count_tildes(val) == 1)
 }
+
+/// The length of a hole whose tilde is an escape, as another program may have written it.
+const ESCAPED_HOLE: usize = r#""\u007e""#.len();
 
 /// Whether a string consists of tildes only.
 #[inline]
 fn is_tildes(val: Val<'_>) -> bool {
+    count_tildes(val) > 0
+}
+
+/// The number of tildes of a string that consists of tildes only, else 0. A tilde may be spelled as an escape.
+#[inline]
+pub(crate) fn count_tildes(val: Val<'_>) -> usize {
     let text = val.text().as_bytes();
-    text.get(1) == Some(&b'~') && text[1..text.len() - 1].iter().all(|&byte| byte == b'~')
+    let mut rest = match text {
+        [b'"', inner @ .., b'"'] if matches!(inner.first(), Some(b'~' | b'\\')) => inner,
+        _ => return 0,
+    };
+    let mut count = 0;
+    while let [first, after @ ..] = rest {
+        rest = match (first, after) {
+            (b'~', after) => after,
+            (b'\\', [b'u', b'0', b'0', b'7', b'e' | b'E', after @ ..]) => after,
+            _ => return 0,
+        };
+        count += 1;
+    }
+    count
 }

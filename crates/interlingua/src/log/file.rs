@@ -251,6 +251,7 @@ impl LogFile {
         if !literal {
             self.separate(out);
         }
+        let fillings = Fillings { is_line: !literal && self.ends_lines(), ..fillings };
         out.json.bytes(before.strip_prefix('|').unwrap_or(before).as_bytes());
         let (is_head, is_tail) = (after == "[", before.starts_with(']'));
         let Filled { missing, holes } = if is_head || is_tail {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::values::{NativeElement, NativeValue};
 use crate::json::{JsonWriter, Str};
-use crate::ledger::is_hole;
+use crate::ledger::{count_tildes, is_hole};
 use crate::tape::{Kind, Val};
 
 /// Maps an element of a kept list to its class, by the member name of the list.
@@ -17,6 +17,9 @@ pub(super) struct Fillings<'f> {
     /// The text of a line of an unknown type. It fills the first hole for which the dialect has no value.
     pub(super) words: Option<&'f Str<'f>>,
     pub(super) class_of: ClassOf,
+    /// The frame is a line. A line break in it was added by a program that reformatted the record, and is left out with the
+    /// indentation after it.
+    pub(super) is_line: bool,
 }
 
 /// The outcome of filling a frame.
@@ -30,13 +33,13 @@ pub(super) struct Filled {
 /// Writes a kept frame with its holes filled, and records the texts the frame contains.
 pub(super) fn fill(
     kept: Val<'_>,
-    Fillings { native, words, class_of }: Fillings<'_>,
+    Fillings { native, words, class_of, is_line }: Fillings<'_>,
     said: &mut Vec<usize>,
     json: &mut JsonWriter<'_>,
 ) -> Filled {
     let (text, copied) = (kept.frame_text(), kept.span().start);
     let filled = Filled { missing: Vec::new(), holes: 0 };
-    let mut fill = Fill { text, copied, words, class_of, said, path: Vec::new(), filled, json };
+    let mut fill = Fill { text, copied, words, class_of, is_line, said, path: Vec::new(), filled, json };
     fill.value(kept, Some(native));
     fill.copy(kept.span().end);
     fill.filled
@@ -61,6 +64,7 @@ struct Fill<'f, 'o> {
     copied: usize,
     words: Option<&'f Str<'f>>,
     class_of: ClassOf,
+    is_line: bool,
     /// The addresses of the texts that the frame contains.
     said: &'f mut Vec<usize>,
     path: Vec<PlaceStep<'f>>,
@@ -103,14 +107,10 @@ impl<'f> Fill<'f, '_> {
                     self.path.pop();
                 }
             }
-            (Kind::String, _) => {
-                let inner = &val.text().as_bytes()[1..val.text().len() - 1];
-                if inner.first() == Some(&b'~') && inner.iter().all(|byte| *byte == b'~') {
-                    self.tildes(val, inner.len(), native);
-                } else {
-                    self.stays(val, native);
-                }
-            }
+            (Kind::String, _) => match count_tildes(val) {
+                0 => self.stays(val, native),
+                count => self.tildes(val, count, native),
+            },
             (Kind::Null | Kind::Bool | Kind::Number, _) => self.stays(val, native),
         }
     }
@@ -148,14 +148,16 @@ impl<'f> Fill<'f, '_> {
         match value {
             // A literal string of tildes: the record has one tilde more.
             _ if count > 1 => {
+                let text = val.text().as_bytes();
+                let last = if text.ends_with(b"~\"") { 1 } else { r"\u007e".len() };
+                self.json.bytes(&text[..text.len() - 1 - last]);
                 self.json.bytes(b"\"");
-                self.json.bytes(&val.text().as_bytes()[2..]);
             }
             Some(NativeValue::Text(text)) => self.string(std::slice::from_ref(text)),
             Some(NativeValue::Joined(texts)) => self.string(texts),
             Some(NativeValue::Json(json)) => {
                 self.said.push(address(json.as_str()));
-                self.json.bytes(json.as_str().as_bytes());
+                self.put(json.as_str().as_bytes());
             }
             Some(
                 NativeValue::Object(_)
@@ -207,7 +209,17 @@ impl<'f> Fill<'f, '_> {
     }
 
     fn copy(&mut self, end: usize) {
-        self.json.bytes(&self.text.as_bytes()[self.copied..end]);
+        self.put(&self.text.as_bytes()[self.copied..end]);
+    }
+
+    /// Writes JSON of the record. JSON strings hold no line breaks, so a line break is white space.
+    fn put(&mut self, mut bytes: &[u8]) {
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes).filter(|_| self.is_line) {
+            self.json.bytes(&bytes[..at]);
+            // The indentation goes, too: readers compare the text of a value that the log repeats.
+            bytes = bytes[at..].trim_ascii_start();
+        }
+        self.json.bytes(bytes);
     }
 }
 
@@ -224,9 +236,9 @@ pub fn has_hole(val: Val<'_>) -> bool {
     val.strings().any(is_hole)
 }
 
-/// Whether any string in the value begins with a tilde.
+/// Whether any string in the value begins with a tilde, or with an escape that may be a tilde.
 fn has_tildes(val: Val<'_>) -> bool {
-    val.strings().any(|string| string.text().as_bytes().get(1) == Some(&b'~'))
+    val.strings().any(|string| matches!(string.text().as_bytes().get(1), Some(b'~' | b'\\')))
 }
 
 #[cfg(test)]
@@ -246,10 +258,29 @@ mod tests {
         let mut out = JsonBuffer::default();
         let Filled { missing, .. } = fill(
             tape.root(),
-            Fillings { native: &native.into(), words: None, class_of: |_, _| 0 },
+            Fillings { native: &native.into(), words: None, class_of: |_, _| 0, is_line: false },
             &mut Vec::new(),
             &mut out.hold(),
         );
         assert_eq!((out.held(), &missing[..]), (r#"{"a":"~","b":1,"c":["~~",{"d":"x\"~"}]}"#, &[][..]));
+    }
+
+    #[test]
+    fn an_escaped_tilde_is_a_tilde_and_a_line_stays_one_line() {
+        let mut buf = TapeBuf::default();
+        let kept =
+            "{\n \"a\": \"\\u007e~\",\r\n \"b\": \"\\u007E\", \"c\": \"~\\u007e\", \"d\": \"\\u007ex\"}";
+        let tape = buf.parse(kept, &Limits::default()).expect("legal");
+        let mut native = NativeObject::new();
+        native.put("b", Raw::new("[1,\n2]"));
+        let mut out = JsonBuffer::default();
+        let Filled { missing, holes } = fill(
+            tape.root(),
+            Fillings { native: &native.into(), words: None, class_of: |_, _| 0, is_line: true },
+            &mut Vec::new(),
+            &mut out.hold(),
+        );
+        let line = r#"{"a": "\u007e","b": [1,2], "c": "~", "d": "\u007ex"}"#;
+        assert_eq!((out.held(), missing.len(), holes), (line, 0, 1));
     }
 }

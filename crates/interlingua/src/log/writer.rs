@@ -270,7 +270,7 @@ impl<F: LogForm> LogWriter<F> {
         let words = notice.and_then(|item| {
             item.parts().find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
         });
-        let fillings = Fillings { native: &native, words, class_of: F::class_of };
+        let fillings = Fillings { native: &native, words, class_of: F::class_of, is_line: false };
         let holes = self.file.restore(kept, space, fillings, &mut self.said, out);
         if holes == 0 && self.restored {
             let mut texts = Vec::new();

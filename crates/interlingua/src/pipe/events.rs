@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use super::lifecycle::{Lifecycle, ReadPlace, Verdict};
-use super::{Writer, WriterOutput};
+use super::{SourceDigest, Writer, WriterOutput};
 use crate::error::{Code, Problem, Window};
 use crate::ledger::{Identity, Ledger, Leftover, LeftoverBody, Reason};
 use crate::model::{
@@ -297,6 +297,17 @@ impl EventSink<'_> {
             Leftover { owner, body: LeftoverBody::NoFinalNewline, around: ("", "") },
             &mut self.out,
         );
+    }
+
+    /// Counts a record of the input.
+    pub(crate) fn record_begins(&mut self) {
+        self.out.ledger.sources.records += 1;
+    }
+
+    /// Passes on the source that the current record names.
+    pub(crate) fn source(&mut self, source: &SourceDigest) {
+        self.out.ledger.sources.add(source);
+        self.writer.source(source);
     }
 
     /// Books a problem of the input.

@@ -18,6 +18,7 @@ pub mod lifecycle;
 mod open_items;
 mod remembered;
 mod shared_cell;
+mod source;
 mod target;
 
 pub use agent_link::{AgentLink, AgentStream};
@@ -28,10 +29,14 @@ pub use exchange::{AnswerPipe, CallFailure, CallOutcome, Exchange, FailedRespons
 pub(crate) use lifecycle::ReadPlace;
 pub(crate) use open_items::OpenItems;
 pub(crate) use remembered::Remembered;
+pub(crate) use source::NamedSources;
+pub use source::SourceDigest;
 pub use target::WriterOutput;
 
 use events::Order;
+use source::{HashedOutput, RunningDigest};
 
+use crate::dialects::ours::record;
 use crate::dialects::{Dialect, MakeReader, Options, Plane, Role, RoleSpec};
 use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
@@ -120,6 +125,12 @@ pub trait Writer: Send {
         let _ = (frame, out);
     }
 
+    /// Receives the size and the digest of the source: computed by the pipe at the end of the input, or named by the
+    /// current record of the input. Only writers of records implement this method.
+    fn source(&mut self, source: &SourceDigest) {
+        let _ = source;
+    }
+
     /// Ends the output.
     fn finish(&mut self, out: &mut WriterOutput<'_>);
 }
@@ -130,6 +141,29 @@ pub struct Pipe {
     stages: Option<(Stages, Box<dyn Writer>)>,
     ledger: Ledger,
     emit: JsonBuffer,
+    hashed: Hashed,
+}
+
+/// The side of a conversion whose bytes are hashed, with the name of the dialect on that side.
+#[derive(Debug)]
+enum Hashed {
+    Nothing,
+    /// The source of a record.
+    Input(&'static str, RunningDigest),
+    /// The log that is restored from a record.
+    Output(&'static str, RunningDigest),
+}
+
+impl Hashed {
+    fn of(from: &Dialect, to: (&Dialect, Role)) -> Self {
+        match (record::is_record(from.name), record::is_record(to.0.name)) {
+            (false, true) => Hashed::Input(from.name, RunningDigest::default()),
+            (true, false) if to.0.plane == Plane::Log && to.1 == Role::Log => {
+                Hashed::Output(to.0.name, RunningDigest::default())
+            }
+            _ => Hashed::Nothing,
+        }
+    }
 }
 
 /// Buffers for reuse by the next conversion, of any dialects: a server with many conversions need not allocate them
@@ -176,6 +210,8 @@ struct FrameStages {
     no_final_newline: bool,
     /// The writer has no output and supports all fields.
     only_looks: bool,
+    /// The digest of the whole source, once it is known.
+    source: Option<SourceDigest>,
 }
 
 impl std::fmt::Debug for Pipe {
@@ -193,7 +229,12 @@ impl Pipe {
         let (spec, reader) = readable(from)?;
         let is_changed = from.1 == Role::Request && options.asks_for_more() || options.seed_schema;
         if from.0.name == to.0.name && from.1 == to.1 && !is_changed {
-            return Ok(Self { stages: None, ledger: Ledger::default(), emit: JsonBuffer::default() });
+            return Ok(Self {
+                stages: None,
+                ledger: Ledger::default(),
+                emit: JsonBuffer::default(),
+                hashed: Hashed::Nothing,
+            });
         }
         let options = &Options { source: Some(from.0.name), ..options.clone() };
         let mut made = (writer.make)(options);
@@ -203,7 +244,8 @@ impl Pipe {
             made = CutResults::before(made, options);
             made = MappedTools::before(made, to.0.name, options);
         }
-        Ok(Self::join(from.0, spec, reader(options), (made, writer.support), options))
+        let pipe = Self::join(from.0, spec, reader(options), (made, writer.support), options);
+        Ok(Self { hashed: Hashed::of(from.0, to), ..pipe })
     }
 
     /// Whether bytes pass unchanged and unread.
@@ -246,6 +288,7 @@ impl Pipe {
             stages: Some((Stages::new(source, spec, reader, options), writer)),
             ledger: Ledger::new(support, spec.framing, options.trace),
             emit: JsonBuffer::default(),
+            hashed: Hashed::Nothing,
         }
     }
 
@@ -278,9 +321,18 @@ impl Pipe {
         if out.is_closed() {
             return;
         }
-        let Self { stages, ledger, emit } = self;
+        let Self { stages, ledger, emit, hashed } = self;
         let Some((stages, writer)) = stages else { return out.write(bytes) };
-        stages.push(bytes, &mut **writer, ledger, emit, out);
+        match hashed {
+            Hashed::Nothing => stages.push(bytes, &mut **writer, ledger, emit, out),
+            Hashed::Input(_, digest) => {
+                digest.update(bytes);
+                stages.push(bytes, &mut **writer, ledger, emit, out);
+            }
+            Hashed::Output(_, digest) => {
+                stages.push(bytes, &mut **writer, ledger, emit, &mut HashedOutput { out, digest });
+            }
+        }
     }
 
     /// Ends the input and returns the report.
@@ -301,7 +353,7 @@ impl Pipe {
     }
 
     fn end(&mut self, last: &[u8], out: &mut dyn Output) -> Report {
-        let Self { stages, ledger, emit } = self;
+        let Self { stages, ledger, emit, hashed } = self;
         let Some((stages, writer)) = stages else {
             out.write(last);
             return ledger.report();
@@ -310,7 +362,18 @@ impl Pipe {
         if let Some(memory) = out.memory() {
             memory.reserve(last.len() + last.len() / 8);
         }
-        stages.finish_with(last, &mut **writer, ledger, emit, out);
+        match hashed {
+            Hashed::Nothing => stages.finish_with(last, &mut **writer, ledger, emit, out),
+            Hashed::Input(dialect, digest) => {
+                digest.update(last);
+                stages.frames.source = Some(digest.finish(dialect));
+                stages.finish_with(last, &mut **writer, ledger, emit, out);
+            }
+            Hashed::Output(dialect, digest) => {
+                stages.finish_with(last, &mut **writer, ledger, emit, &mut HashedOutput { out, digest });
+                source::compare(&digest.finish(dialect), ledger);
+            }
+        }
         if !emit.has_written() && !stages.frames.only_looks {
             ledger.nothing_written();
         }
@@ -413,6 +476,7 @@ impl Stages {
             goes_on: None,
             no_final_newline: false,
             only_looks: false,
+            source: None,
         };
         Self { framer: spec.framing.framer(limits.bytes), frames }
     }
@@ -575,6 +639,9 @@ impl FrameStages {
                 Leftover { owner: self.owner, body: LeftoverBody::NoFinalNewline, around: ("", "") },
                 &mut out,
             );
+        }
+        if let Some(source) = &self.source {
+            writer.source(source);
         }
         writer.finish(&mut out);
     }

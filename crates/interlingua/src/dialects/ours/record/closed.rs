@@ -9,7 +9,7 @@ use crate::framing::{DocumentFramer, Frame, FrameKind, Framer as _};
 use crate::json::{JsonBuffer, JsonWriter, Raw, Str};
 use crate::ledger::Leftover;
 use crate::model::Event;
-use crate::pipe::{Writer, WriterOutput};
+use crate::pipe::{SourceDigest, Writer, WriterOutput};
 use crate::tape::{Limits, TapeBuf, Val};
 
 pub(super) struct ClosedWriter {
@@ -64,6 +64,10 @@ impl Writer for ClosedWriter {
 
     fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         self.with(out, |open, out| open.leftover(leftover, out));
+    }
+
+    fn source(&mut self, source: &SourceDigest) {
+        self.open.source(source);
     }
 
     fn finish(&mut self, out: &mut WriterOutput<'_>) {

@@ -6,7 +6,9 @@ use crate::dialects::Dialect;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
 use crate::ledger::Ledger;
-use crate::model::{Session, Spelling, Time, time};
+use crate::model::{Field, Session, Spelling, Time, time};
+use crate::pipe::SourceDigest;
+use crate::tape::Val;
 
 /// The filler for a required value that the source lacks.
 pub(super) const UNKNOWN: &str = "unknown";
@@ -197,7 +199,12 @@ impl SessionSummary {
     }
 
     /// Closes the entries and the record.
-    pub(super) fn write_tail(&self, no_final_newline: bool, json: &mut JsonWriter<'_>) {
+    pub(super) fn write_tail(
+        &self,
+        no_final_newline: bool,
+        source: Option<&SourceDigest>,
+        json: &mut JsonWriter<'_>,
+    ) {
         json.end_array();
         let placed = self.written.environment || self.write_environment(json);
         let named = || Str::from_plain(self.source_name.as_deref().unwrap_or(UNKNOWN));
@@ -216,11 +223,14 @@ impl SessionSummary {
         if !placed {
             (ours.branch, ours.commit, ours.repository) = (branch, commit, repository);
         }
-        if ours != Session::default() || no_final_newline {
+        if ours != Session::default() || no_final_newline || source.is_some() {
             json.key("vendor-ext").object().key("vendor").literal(OURS).key("data").object();
             ours.write_members(&[], Spelling::Kebab, json);
             if no_final_newline {
                 json.key("final-newline").bool(false);
+            }
+            if let Some(source) = source {
+                write_source(source, json);
             }
             json.end_object().end_object();
         }
@@ -254,6 +264,38 @@ impl SessionSummary {
         }
         json.opt_str("cli-name", agent.as_ref()).opt_str("cli-version", cli_version.as_ref()).end_object();
     }
+}
+
+/// Writes the source of the record. The number of records is written only if the source became several.
+fn write_source(source: &SourceDigest, json: &mut JsonWriter<'_>) {
+    let SourceDigest { dialect, bytes, sha256, records } = source;
+    json.key("source").object().key("bytes").u64(*bytes).key("dialect").literal(dialect);
+    json.opt_u64("records", records.filter(|count| *count > 1)).key("sha-256").literal(sha256).end_object();
+}
+
+/// Reads the source of a record. `None` if a member is missing or has another form; the members are then unclaimed.
+pub(super) fn read_source(source: Val<'_>) -> Option<SourceDigest> {
+    let members = ["dialect", "bytes", "sha-256"].map(|name| source.get(name));
+    let [Some(dialect), Some(bytes), Some(sha256)] = members else { return None };
+    let records = match source.get("records") {
+        None => 1,
+        Some(records) => records.u64().filter(|count| *count > 1)?,
+    };
+    let digits = sha256.str()?.decode().into_owned();
+    let is_digit = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 64 || !digits.as_bytes().iter().all(is_digit) {
+        return None;
+    }
+    let read = SourceDigest {
+        dialect: dialect.str()?.decode().into_owned(),
+        bytes: bytes.u64()?,
+        sha256: digits,
+        records: Some(records),
+    };
+    for member in [Some(dialect), Some(bytes), Some(sha256), source.get("records")].into_iter().flatten() {
+        member.note(Field::Structure);
+    }
+    Some(read)
 }
 
 /// The time, unless empty.

@@ -13,7 +13,7 @@ use crate::dialects::Options;
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody};
 use crate::model::{Event, ItemKind, Session};
-use crate::pipe::{Writer, WriterOutput};
+use crate::pipe::{SourceDigest, Writer, WriterOutput};
 
 /// The note in the report for each record after the first.
 pub(super) const FURTHER_RECORD: &str = "another session of the input, which is a record of its own";
@@ -28,6 +28,10 @@ pub(super) struct RecordWriter {
     held: JsonBuffer,
     /// Set once the head is written.
     begun: bool,
+    /// The source of the record.
+    source: Option<SourceDigest>,
+    /// The number of records, with the current one.
+    records: u64,
 }
 
 impl RecordWriter {
@@ -39,6 +43,8 @@ impl RecordWriter {
             started: false,
             held: JsonBuffer::default(),
             begun: false,
+            source: None,
+            records: 1,
         }
     }
 
@@ -50,6 +56,7 @@ impl RecordWriter {
             self.end(out);
             self.entries = Entries::new(&self.options, self.profile);
             self.begun = false;
+            self.records += 1;
         }
     }
 
@@ -58,7 +65,11 @@ impl RecordWriter {
         self.begin(out);
         self.with(out, Entries::finish);
         out.json.forget_tail();
-        self.entries.summary.write_tail(self.entries.no_final_newline, &mut out.json);
+        let mut source = self.source.take();
+        if let Some(source) = &mut source {
+            source.records.get_or_insert(self.records);
+        }
+        self.entries.summary.write_tail(self.entries.no_final_newline, source.as_ref(), &mut out.json);
     }
 
     /// Writes the head, then the waiting entries.
@@ -129,6 +140,10 @@ impl Writer for RecordWriter {
         }
         self.entries.large = length > LARGEST;
         self.with(out, |entries, out| entries.leftover(leftover, out));
+    }
+
+    fn source(&mut self, source: &SourceDigest) {
+        self.source = Some(source.clone());
     }
 
     fn finish(&mut self, out: &mut WriterOutput<'_>) {

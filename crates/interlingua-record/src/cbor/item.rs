@@ -1,15 +1,27 @@
-//! CBOR (RFC 8949) as far as COSE headers, tree heads and proofs need it: a deterministic encoder and a strict decoder.
+//! CBOR (RFC 8949) as far as COSE headers, tree heads, proofs and records need it: a deterministic encoder and a strict
+//! decoder.
 //!
 //! The encoder follows the core deterministic rules: shortest lengths, map keys sorted by their encoded bytes. The
 //! decoder refuses everything that allows two readings of the same signed bytes: indefinite lengths, lengths that are
-//! not the shortest, duplicate keys, trailing bytes. Floating-point numbers have no use in these structures and are
-//! refused as well.
+//! not the shortest, duplicate keys, trailing bytes. Floating-point numbers are accepted in records only, because COSE
+//! structures have no use for them.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The deepest nesting the decoder accepts. COSE headers need about five levels.
-const MAX_DEPTH: usize = 16;
+/// The rules of the decoder that depend on the structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DecodeRules {
+    /// The deepest nesting.
+    pub(crate) depth: usize,
+    /// Whether floating-point numbers are accepted.
+    pub(crate) has_floats: bool,
+}
+
+impl DecodeRules {
+    /// COSE headers need about five levels.
+    const COSE: Self = Self { depth: 16, has_floats: false };
+}
 
 /// A CBOR data item. Decoded items borrow byte and text strings from the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +44,8 @@ pub enum CborItem<'a> {
     Bool(bool),
     /// `null`.
     Null,
+    /// A finite floating-point number, as the bits of a double.
+    Float(u64),
 }
 
 /// The reason for which the decoder refuses an input, with the offset of the fault.
@@ -47,7 +61,7 @@ pub enum CborError {
     NotShortest(usize),
     /// A map holds a key twice.
     DuplicateKey(usize),
-    /// The nesting is deeper than 16 levels.
+    /// The nesting is deeper than the structure allows.
     TooDeep(usize),
     /// A text string is not UTF-8.
     NotUtf8(usize),
@@ -65,9 +79,7 @@ impl fmt::Display for CborError {
                 write!(out, "a CBOR length at offset {at} is not the shortest form")
             }
             CborError::DuplicateKey(at) => write!(out, "a CBOR map holds a key twice, at offset {at}"),
-            CborError::TooDeep(at) => {
-                write!(out, "CBOR nesting deeper than {MAX_DEPTH} levels at offset {at}")
-            }
+            CborError::TooDeep(at) => write!(out, "CBOR nested too deeply at offset {at}"),
             CborError::NotUtf8(at) => write!(out, "a CBOR text at offset {at} is not UTF-8"),
             CborError::Unsupported(at) => write!(out, "an unsupported CBOR type at offset {at}"),
         }
@@ -156,6 +168,26 @@ impl<'a> CborItem<'a> {
         members.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
     }
 
+    /// A copy that borrows nothing.
+    pub(crate) fn into_owned(self) -> CborItem<'static> {
+        match self {
+            CborItem::Uint(value) => CborItem::Uint(value),
+            CborItem::Nint(value) => CborItem::Nint(value),
+            CborItem::Bytes(bytes) => CborItem::Bytes(Cow::Owned(bytes.into_owned())),
+            CborItem::Text(text) => CborItem::Text(Cow::Owned(text.into_owned())),
+            CborItem::Array(items) => CborItem::Array(items.into_iter().map(CborItem::into_owned).collect()),
+            CborItem::Map(members) => {
+                let owned =
+                    |(key, value): (CborItem<'_>, CborItem<'_>)| (key.into_owned(), value.into_owned());
+                CborItem::Map(members.into_iter().map(owned).collect())
+            }
+            CborItem::Tag(tag, content) => CborItem::Tag(tag, Box::new(content.into_owned())),
+            CborItem::Bool(value) => CborItem::Bool(value),
+            CborItem::Null => CborItem::Null,
+            CborItem::Float(bits) => CborItem::Float(bits),
+        }
+    }
+
     /// The deterministic encoding.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -163,7 +195,8 @@ impl<'a> CborItem<'a> {
         out
     }
 
-    fn encode_into(&self, out: &mut Vec<u8>) {
+    /// Appends the deterministic encoding.
+    pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
         match self {
             CborItem::Uint(value) => encode_head(0, *value, out),
             CborItem::Nint(value) => encode_head(1, *value, out),
@@ -196,12 +229,18 @@ impl<'a> CborItem<'a> {
             }
             CborItem::Bool(value) => out.push(if *value { 0xf5 } else { 0xf4 }),
             CborItem::Null => out.push(0xf6),
+            CborItem::Float(bits) => encode_float(*bits, out),
         }
     }
 
     /// Decodes an input that is exactly one item.
     pub fn decode(input: &'a [u8]) -> Result<Self, CborError> {
-        let mut decoder = Decoder { input, at: 0 };
+        Self::decode_by(input, DecodeRules::COSE)
+    }
+
+    /// Decodes an input that is exactly one item, by other rules than those of COSE.
+    pub(crate) fn decode_by(input: &'a [u8], rules: DecodeRules) -> Result<Self, CborError> {
+        let mut decoder = Decoder { input, at: 0, rules };
         let item = decoder.item(0)?;
         if decoder.at < input.len() {
             return Err(CborError::Trailing(decoder.at));
@@ -211,7 +250,7 @@ impl<'a> CborItem<'a> {
 }
 
 /// Appends the head of an item: its major type and its value or length, in the shortest form.
-pub(super) fn encode_head(major: u8, value: u64, out: &mut Vec<u8>) {
+pub(crate) fn encode_head(major: u8, value: u64, out: &mut Vec<u8>) {
     let major = major << 5;
     if value < 24 {
         out.push(major | value as u8);
@@ -229,15 +268,66 @@ pub(super) fn encode_head(major: u8, value: u64, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a floating-point number in the shortest form that keeps its value.
+fn encode_float(bits: u64, out: &mut Vec<u8>) {
+    let double = f64::from_bits(bits);
+    #[expect(clippy::cast_possible_truncation, reason = "the comparison finds a value that does not fit")]
+    let single = double as f32;
+    if f64::from(single).to_bits() != bits {
+        out.push(0xfb);
+        out.extend_from_slice(&bits.to_be_bytes());
+    } else if let Some(half) = half_of(single) {
+        out.push(0xf9);
+        out.extend_from_slice(&half.to_be_bytes());
+    } else {
+        out.push(0xfa);
+        out.extend_from_slice(&single.to_bits().to_be_bytes());
+    }
+}
+
+/// The half-precision form of a finite number, if it keeps the value.
+fn half_of(single: f32) -> Option<u16> {
+    let bits = single.to_bits();
+    let sign = (bits >> 16) as u16 & 0x8000;
+    let (exponent, fraction) = ((bits >> 23 & 0xff).cast_signed() - 127, bits & 0x007f_ffff);
+    let half = match exponent {
+        -127 if fraction == 0 => 0,
+        -14..=15 if fraction.trailing_zeros() >= 13 => {
+            ((exponent + 15).cast_unsigned() << 10 | fraction >> 13) as u16
+        }
+        // A subnormal half: the leading bit becomes visible and moves to the right.
+        -24..=-15 => {
+            let shift = (13 + (-14 - exponent)).cast_unsigned();
+            let whole = fraction | 0x0080_0000;
+            (whole.trailing_zeros() >= shift).then(|| (whole >> shift) as u16)?
+        }
+        _ => return None,
+    };
+    Some(sign | half)
+}
+
+/// The value of a half-precision number, infinite or not a number as well.
+fn from_half(half: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(half >> 10 & 0x1f), f64::from(half & 0x3ff));
+    let value = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (fraction / 1024.0 + 1.0) * 2f64.powi(exponent - 15),
+    };
+    if half & 0x8000 == 0 { value } else { -value }
+}
+
 struct Decoder<'a> {
     input: &'a [u8],
     at: usize,
+    rules: DecodeRules,
 }
 
 impl<'a> Decoder<'a> {
     fn item(&mut self, depth: usize) -> Result<CborItem<'a>, CborError> {
         let start = self.at;
-        if depth > MAX_DEPTH {
+        if depth > self.rules.depth {
             return Err(CborError::TooDeep(start));
         }
         let first = self.take(1)?[0];
@@ -247,6 +337,7 @@ impl<'a> Decoder<'a> {
                 20 => Ok(CborItem::Bool(false)),
                 21 => Ok(CborItem::Bool(true)),
                 22 => Ok(CborItem::Null),
+                25..=27 if self.rules.has_floats => self.float(start, info),
                 31 => Err(CborError::Indefinite(start)),
                 _ => Err(CborError::Unsupported(start)),
             };
@@ -270,6 +361,24 @@ impl<'a> Decoder<'a> {
             5 => self.map(value, depth)?,
             _ => CborItem::Tag(value, Box::new(self.item(depth + 1)?)),
         })
+    }
+
+    /// A finite floating-point number in its shortest form.
+    fn float(&mut self, start: usize, info: u8) -> Result<CborItem<'a>, CborError> {
+        let value = match info {
+            25 => from_half(self.number(2)? as u16),
+            26 => f64::from(f32::from_bits(self.number(4)? as u32)),
+            _ => f64::from_bits(self.number(8)?),
+        };
+        if !value.is_finite() {
+            return Err(CborError::Unsupported(start));
+        }
+        let mut shortest = Vec::with_capacity(9);
+        encode_float(value.to_bits(), &mut shortest);
+        if self.input.get(start..self.at) != Some(&shortest[..]) {
+            return Err(CborError::NotShortest(start));
+        }
+        Ok(CborItem::Float(value.to_bits()))
     }
 
     fn map(&mut self, length: u64, depth: usize) -> Result<CborItem<'a>, CborError> {
@@ -343,6 +452,35 @@ mod tests {
             ])),
         );
         assert_eq!(CborItem::decode(&item.encode()), Ok(item));
+    }
+
+    #[test]
+    fn numbers_have_the_shortest_form_that_keeps_their_value() {
+        let rules = DecodeRules { depth: 4, has_floats: true };
+        // The examples of RFC 8949, appendix A, and the borders between the three forms.
+        let cases: [(f64, &[u8]); 12] = [
+            (0.0, &[0xf9, 0x00, 0x00]),
+            (-0.0, &[0xf9, 0x80, 0x00]),
+            (1.0, &[0xf9, 0x3c, 0x00]),
+            (1.1, &[0xfb, 0x3f, 0xf1, 0x99, 0x99, 0x99, 0x99, 0x99, 0x9a]),
+            (1.5, &[0xf9, 0x3e, 0x00]),
+            (65504.0, &[0xf9, 0x7b, 0xff]),
+            (65505.0, &[0xfa, 0x47, 0x7f, 0xe1, 0x00]),
+            (100_000.0, &[0xfa, 0x47, 0xc3, 0x50, 0x00]),
+            (5.960_464_477_539_063e-8, &[0xf9, 0x00, 0x01]),
+            (0.000_061_035_156_25, &[0xf9, 0x04, 0x00]),
+            (-4.1, &[0xfb, 0xc0, 0x10, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66]),
+            (2f64.powi(-25), &[0xfa, 0x33, 0x00, 0x00, 0x00]),
+        ];
+        for (number, bytes) in cases {
+            let item = CborItem::Float(number.to_bits());
+            assert_eq!(item.encode(), bytes, "{number}");
+            assert_eq!(CborItem::decode_by(bytes, rules), Ok(item), "{number}");
+        }
+        for bytes in [&[0xfa, 0x3f, 0x80, 0, 0][..], &[0xfb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(CborItem::decode_by(bytes, rules), Err(CborError::NotShortest(0)));
+        }
+        assert_eq!(CborItem::decode_by(&[0xf9, 0x7c, 0x00], rules), Err(CborError::Unsupported(0)));
     }
 
     #[test]
