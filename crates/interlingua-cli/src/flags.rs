@@ -22,7 +22,7 @@ use crate::continuation::Continue;
 use crate::find::Find;
 use crate::list::List;
 use crate::outputs;
-use crate::signed::flags::{Keygen, Prove, Redact, Sign, Verify};
+use crate::signed::flags::{Keygen, LogCommand, Prove, Redact, Sign, Verify};
 use crate::talk::Talk;
 pub(crate) use running::{OfferAgent, RunAgent};
 
@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Verify(Verify),
     Prove(Prove),
     Redact(Redact),
+    /// Keep an append-only log of signature files
+    #[command(subcommand)]
+    Log(LogCommand),
     Serve(Serve),
     Mock(Mock),
     With(With),
@@ -129,6 +132,7 @@ impl Command {
             Command::Translate(args) => (args.quiet.quiet, false),
             Command::Sign(args) => (args.quiet.quiet, false),
             Command::Redact(args) => (args.quiet.quiet, false),
+            Command::Log(LogCommand::Append { quiet, .. }) => (quiet.quiet, false),
             Command::Serve(args) => (args.gateway.quiet.quiet, false),
             Command::Mock(args) => (args.quiet.quiet, false),
             Command::With(args) => (args.gateway.quiet.quiet, false),

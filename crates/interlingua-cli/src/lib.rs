@@ -95,6 +95,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Verify(args) => signed::verify(&args),
         Command::Prove(args) => signed::prove(&args),
         Command::Redact(args) => signed::redact(&args, &talk),
+        Command::Log(args) => signed::log(&args, &talk),
         Command::Serve(args) => serve::serve(&args, &talk),
         Command::Mock(args) => serve::mock(&args, &talk),
         Command::With(args) => serve::with(&args, &talk),

@@ -224,3 +224,121 @@ fn secrets_are_removed_by_built_in_and_own_rules() {
         Some(1)
     );
 }
+
+#[test]
+fn the_page_names_signer_clock_cover_and_gaps_and_escapes_all_of_it() {
+    let dir = Dir::new("verify-html");
+    dir.write("log.jsonl", support::log(3));
+    for command in [
+        "convert -q log.jsonl --to record -o record.json",
+        "keygen ann.key",
+        "sign -q record.json --key ann.key --signer <script>alert(1)</script>&\"' -o r.cose",
+        "verify r.cose --key ann.key.pub --html -o whole.html",
+        "redact -q r.cose --key ann.key.pub --entry 1 -o red.json",
+        "verify red.json.cose --record red.json --key ann.key.pub --html -o red.html",
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(0), "{command}: {}{}", ran.stdout(), ran.stderr);
+    }
+    let whole = text(&dir, "whole.html");
+    for words in [
+        "Valid. All signatures of the file hold.",
+        "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;",
+        "by the clock of the signer, which nobody else confirms",
+        "Each of the 3 entries of the session <code>s</code>",
+        "Nothing: every entry is as it was when it was signed.",
+        "default-src 'none'",
+    ] {
+        assert!(whole.contains(words), "{words}: {whole}");
+    }
+    let red = text(&dir, "red.html");
+    assert!(
+        red.contains("Valid. Content was removed after signing") && red.contains("<li>entry 1</li>"),
+        "{red}"
+    );
+    assert!(red.contains("1 of 3 entries, and 0 parts of other entries, were removed"), "{red}");
+    // A changed record: the page names the fault, and no value that no signature covers.
+    dir.write("changed.json", text(&dir, "red.json").replace("hi 0", "hi 9"));
+    let ran = dir.run("verify red.json.cose --record changed.json --key ann.key.pub --html -o bad.html");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let bad = text(&dir, "bad.html");
+    assert!(
+        bad.contains("Not valid.") && bad.contains("the entries do not lead to the signed root"),
+        "{bad}"
+    );
+    assert!(!bad.contains("alert(1)"), "{bad}");
+    for page in [&whole, &red, &bad] {
+        assert!(!page.contains("<script"), "{page}");
+    }
+    assert_eq!(dir.run("verify r.cose --key ann.key.pub --html").code, Some(2));
+    assert_eq!(dir.run("verify r.cose --key ann.key.pub --html -o r.cose").code, Some(2));
+}
+
+#[test]
+fn a_logged_file_has_a_receipt_that_verifies_without_the_log() {
+    let dir = signed_dir("log-append");
+    for (command, code) in [
+        ("keygen log.key", 0),
+        ("keygen other.key", 0),
+        ("log append log attached.cose --key log.key --origin example.org/log -o one.cose", 0),
+        ("log append log attached.cose --key log.key --origin example.org/log -o two.cose", 0),
+        ("log append log attached.cose --key other.key --origin example.org/log -o no.cose", 1),
+        ("log append log record.json --key log.key --origin example.org/log -o no.cose", 1),
+        ("verify two.cose --key ann.key.pub --log-key log.key.pub", 0),
+        ("verify two.cose --key ann.key.pub --log-key other.key.pub", 3),
+        ("verify attached.cose --key ann.key.pub --log-key log.key.pub", 3),
+        ("verify two.cose --key ann.key.pub", 0),
+        ("verify two.cose --key ann.key.pub --log-key log.key.pub --html -o page.html", 0),
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(code), "{command}: {}{}", ran.stdout(), ran.stderr);
+    }
+    let ran = dir.run("verify two.cose --key ann.key.pub --log-key log.key.pub");
+    assert!(ran.stdout().contains("number 1 of 2 in the log `example.org/log` at 20"), "{}", ran.stdout());
+    let ran = dir.run("verify two.cose --key ann.key.pub --log-key log.key.pub --json");
+    let json: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
+    assert_eq!((&json["valid"], &json["receipts"][0]["index"]), (&true.into(), &1.into()));
+    assert!(
+        text(&dir, "page.html").contains("Registered in the log <b>example.org/log</b> as number 1 on 20")
+    );
+}
+
+#[test]
+fn a_certificate_is_accepted_with_a_trust_store_and_a_digest_is_signed() {
+    let dir = signed_dir("certificates");
+    let openssl = |args: &str| {
+        let ran =
+            std::process::Command::new("openssl").args(args.split(' ')).current_dir(dir.path()).output();
+        let ran = ran.expect("openssl runs");
+        assert!(ran.status.success(), "{args}: {}", String::from_utf8_lossy(&ran.stderr));
+    };
+    dir.write("ext.cnf", "basicConstraints=CA:FALSE\n");
+    openssl("genpkey -algorithm ed25519 -out root.key");
+    openssl("req -x509 -new -key root.key -subj /CN=Root -days 30 -out root.pem");
+    openssl("req -new -key ann.key -subj /CN=Ann -out ann.csr");
+    openssl(
+        "x509 -req -in ann.csr -CA root.pem -CAkey root.key -CAcreateserial -extfile ext.cnf -days 30 -out ann.pem",
+    );
+    openssl("genpkey -algorithm ed25519 -out wrong.key");
+    openssl("req -x509 -new -key wrong.key -subj /CN=Wrong -days 30 -out wrong.pem");
+    for (command, code, words) in [
+        ("sign record.json --key ann.key --signer Ann --chain ann.pem --digest -o c.cose", 0, ""),
+        ("sign -q record.json --key ann.key --signer Ann --chain wrong.pem -o no.cose", 1, ""),
+        (
+            "verify c.cose --record record.json --trust root.pem",
+            0,
+            "certificate: `CN=Ann`, certified by `CN=Root`",
+        ),
+        ("verify c.cose --record record.json --trust root.pem --json", 0, r#""subject":"CN=Ann""#),
+        ("verify c.cose --record record.json --trust wrong.pem", 3, "no certificate of the trust store"),
+        ("verify detached.cose --record record.json --trust root.pem", 3, "no certificate chain"),
+        ("verify c.cose --record record.json --trust root.pem --key ann.key.pub", 2, ""),
+        ("verify c.cose --record record.json --trust record.json", 1, ""),
+        ("verify c.cose --record record.json --trust root.pem --html -o page.html", 0, ""),
+    ] {
+        let ran = dir.run(command);
+        assert_eq!(ran.code, Some(code), "{command}: {}{}", ran.stdout(), ran.stderr);
+        assert!(ran.stdout().contains(words), "{command}: {}", ran.stdout());
+    }
+    assert!(text(&dir, "page.html").contains("certifies the key as that of <b>CN=Ann</b>"));
+}

@@ -7,7 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use interlingua_record::signed::{KeyAlgorithm, MAX_PAYLOAD, SignSettings, SigningKey, sign, verify};
+use interlingua_record::signed::{
+    KeyAlgorithm, MAX_PAYLOAD, PayloadForm, SignSettings, SigningKey, sign, verify,
+};
 use ring::digest::{SHA256, digest};
 
 const ROUNDS: usize = 7;
@@ -18,7 +20,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => generated(32 << 20),
     };
     let large = repeated(&small, MAX_PAYLOAD * 2);
-    for (name, record) in [("bytes signed", &small), ("digest signed", &large)] {
+    for (name, record, payload) in [
+        ("bytes signed", &small, PayloadForm::Detached),
+        ("digest signed", &small, PayloadForm::Digest),
+        ("digest signed", &large, PayloadForm::Digest),
+    ] {
         println!("{name}: a record of {} MiB", record.len() >> 20);
         let alone = best(|| _ = std::hint::black_box(digest(&SHA256, record)));
         report("SHA-256 alone", record, alone, alone);
@@ -28,7 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 key: &key,
                 signer: "x",
                 time: 0,
-                attached: false,
+                chain: None,
+                payload,
                 checkpoint: false,
                 earlier: None,
             };

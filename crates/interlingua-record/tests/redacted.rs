@@ -11,8 +11,9 @@ use forge::{Parts, member_named, owned, replace_member};
 use interlingua::json::base64;
 use interlingua_record::secrets::SecretRules;
 use interlingua_record::signed::{
-    CborItem, KeyAlgorithm, ProofFacts, ProofSource, RedactPlan, RedactReport, SignSettings, SignatureCheck,
-    SigningKey, Verification, prove_continuation, prove_entry, redact, sign, verify, verify_proof,
+    CborItem, KeyAlgorithm, PayloadForm, ProofFacts, ProofSource, RedactPlan, RedactReport, SignSettings,
+    SignatureCheck, SigningKey, Verification, prove_continuation, prove_entry, redact, sign, verify,
+    verify_proof,
 };
 
 fn key() -> SigningKey {
@@ -24,7 +25,8 @@ fn settings(key: &SigningKey) -> SignSettings<'_> {
         key,
         signer: "Ann",
         time: 1_770_000_000,
-        attached: false,
+        chain: None,
+        payload: PayloadForm::Detached,
         checkpoint: false,
         earlier: None,
     }
@@ -89,8 +91,8 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 fn every_subset_of_entries_can_be_removed_and_the_tree_still_holds() {
     let key = key();
     let record = record(&TEXTS);
-    for attached in [false, true] {
-        let file = sign(record.as_bytes(), &SignSettings { attached, ..settings(&key) }).unwrap().file;
+    for payload in [PayloadForm::Attached, PayloadForm::Detached, PayloadForm::Digest] {
+        let file = sign(record.as_bytes(), &SignSettings { payload, ..settings(&key) }).unwrap().file;
         for subset in 0..1u64 << TEXTS.len() {
             let entries: BTreeSet<u64> = (0..5).filter(|entry| subset >> entry & 1 == 1).collect();
             let plan = RedactPlan { entries: entries.clone(), ..RedactPlan::default() };

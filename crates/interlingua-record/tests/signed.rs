@@ -8,7 +8,8 @@ use std::io::Read;
 
 use forge::{Parts, member_named, replace_member};
 use interlingua_record::signed::{
-    CborItem, KeyAlgorithm, PublicKey, SignSettings, SignatureCheck, SigningKey, Verification, sign, verify,
+    CborItem, KeyAlgorithm, PayloadForm, PublicKey, SignSettings, SignatureCheck, SigningKey, Verification,
+    sign, verify,
 };
 
 const RECORD: &str = concat!(
@@ -29,7 +30,8 @@ fn settings(key: &SigningKey) -> SignSettings<'_> {
         key,
         signer: "Ann",
         time: 1_770_000_000,
-        attached: false,
+        chain: None,
+        payload: PayloadForm::Detached,
         checkpoint: false,
         earlier: None,
     }
@@ -68,7 +70,7 @@ fn both_signatures_hold_for_the_signed_record() {
     for algorithm in [KeyAlgorithm::Ed25519, KeyAlgorithm::Es256] {
         let key = key(algorithm);
         let detached = verified(&signed(RECORD, &settings(&key)), RECORD, &key.public());
-        let file = signed(RECORD, &SignSettings { attached: true, ..settings(&key) });
+        let file = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
         let attached = verify(&file, None, &key.public(), None).unwrap();
         for verification in [detached, attached] {
             assert!(verification.is_sound(), "{verification:?}");
@@ -103,13 +105,13 @@ fn a_flipped_bit_of_any_byte_of_the_record_breaks_both_signatures() {
 fn a_flipped_bit_of_any_byte_of_the_file_is_refused() {
     for algorithm in [KeyAlgorithm::Ed25519, KeyAlgorithm::Es256] {
         let key = key(algorithm);
-        for attached in [false, true] {
-            let file = signed(RECORD, &SignSettings { attached, ..settings(&key) });
+        for payload in [PayloadForm::Attached, PayloadForm::Detached, PayloadForm::Digest] {
+            let file = signed(RECORD, &SignSettings { payload, ..settings(&key) });
             for at in 0..file.len() {
                 let mut flipped = file.clone();
                 flipped[at] ^= 0x01;
                 let mut record = RECORD.as_bytes();
-                let record = (!attached).then_some(&mut record as &mut dyn Read);
+                let record = (payload != PayloadForm::Attached).then_some(&mut record as &mut dyn Read);
                 let is_sound = match verify(&flipped, record, &key.public(), None) {
                     // A flipped bit in the name of an unprotected header hides that header, and is visible as absence.
                     Ok(found) => {
@@ -128,7 +130,7 @@ fn a_flipped_bit_of_any_byte_of_the_file_is_refused() {
 #[test]
 fn every_cut_of_the_file_is_refused_as_truncated() {
     let key = key(KeyAlgorithm::Ed25519);
-    let file = signed(RECORD, &SignSettings { attached: true, ..settings(&key) });
+    let file = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
     for end in 0..file.len() {
         let refusal = verify(&file[..end], None, &key.public(), None).unwrap_err().to_string();
         assert_eq!(refusal, "the CBOR data is truncated", "{end}");
@@ -183,7 +185,7 @@ fn another_key_is_refused_by_its_id() {
 #[test]
 fn a_second_payload_and_a_missing_payload_are_refused() {
     let key = key(KeyAlgorithm::Ed25519);
-    let attached = signed(RECORD, &SignSettings { attached: true, ..settings(&key) });
+    let attached = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
     let mut record = RECORD.as_bytes();
     let refusal = verify(&attached, Some(&mut record), &key.public(), None).unwrap_err().to_string();
     assert_eq!(refusal, "the signature carries its own record, and a second record was given");
@@ -324,6 +326,6 @@ fn a_large_record_is_signed_by_its_digest_and_cannot_be_attached() {
     let other = "the bytes of the record are not the signed bytes";
     let (envelope, _) = words(&verified(&signed.file, &changed, &key.public()));
     assert_eq!(envelope, other);
-    let refusal = sign(record.as_bytes(), &SignSettings { attached: true, ..settings(&key) });
+    let refusal = sign(record.as_bytes(), &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
     assert_eq!(refusal.err().unwrap().to_string(), "a record of more than 64 MiB cannot be attached");
 }

@@ -54,6 +54,7 @@ use interlingua::pipe::Pipe;
 use interlingua_report::Identified;
 
 pub use follow::FollowReader;
+pub use page_text::escape;
 pub use story::Story;
 use story::StoryWriter;
 pub use turn_usage::TurnUsage;

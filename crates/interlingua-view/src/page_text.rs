@@ -15,7 +15,7 @@ pub(crate) fn cells(row: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Escapes HTML markup, in text and in quoted attributes.
-pub(crate) fn escape(text: &str, out: &mut String) {
+pub fn escape(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
         out.push_str(&rest[..at]);

@@ -40,9 +40,18 @@ pub(crate) struct Sign {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) signer: String,
 
+    /// Your certificate and the certificates between it and the authority (PEM), for verifiers with `--trust`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chain: Option<PathBuf>,
+
     /// Leave the record out of the signature file; the verifier needs both files
     #[arg(long)]
     pub(crate) detached: bool,
+
+    /// Sign the SHA-256 digest of the record (COSE hash envelope) instead of its bytes; implies `--detached`. Faster, and the
+    /// record is never held in memory; always the case above 64 MiB
+    #[arg(long)]
+    pub(crate) digest: bool,
 
     /// Sign only the tree of a record that still grows; implies `--detached`
     #[arg(long)]
@@ -79,16 +88,69 @@ pub(crate) struct Verify {
     pub(crate) record: Option<PathBuf>,
 
     /// The public key of the signer (PEM)
+    #[arg(long, value_name = "FILE", required_unless_present = "trust", conflicts_with = "trust")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// The certificates of the authorities that you trust (PEM): the key is that of the certificate in the signature file
     #[arg(long, value_name = "FILE")]
-    pub(crate) key: PathBuf,
+    pub(crate) trust: Option<PathBuf>,
+
+    /// Accept a certificate that is expired now, if it was valid at the time of signing as the signer claims it
+    #[arg(long, requires = "trust")]
+    pub(crate) accept_expired: bool,
 
     /// The signature file with the newest state of the record that you have seen: an older state is refused
     #[arg(long, value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
 
+    /// The public key of a transparency log (PEM): the file must have a receipt of this log
+    #[arg(long, value_name = "FILE", conflicts_with = "proof")]
+    pub(crate) log_key: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Write a page about the result, for readers without knowledge of signatures
+    #[arg(long, requires = "output", conflicts_with = "proof")]
+    pub(crate) html: bool,
+
+    /// The page to write
+    #[arg(short, long, value_name = "FILE", requires = "html")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Keep an append-only log of signature files
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum LogCommand {
+    /// Append a signature file to a log in a folder, and add the log's receipt to it
+    ///
+    /// The log consists of static files (C2SP tlog-tiles), with a checkpoint that the key of the log signs. The receipt is a
+    /// COSE receipt in the header 394; `verify --log-key` verifies it without the log.
+    Append {
+        /// The folder of the log; a folder that does not exist is made
+        #[arg(value_name = "DIR")]
+        log: PathBuf,
+
+        /// The signature file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+
+        /// The private key of the log (PEM, Ed25519)
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+
+        /// The name of the log, such as `example.org/records`
+        #[arg(long, value_name = "NAME")]
+        origin: String,
+
+        /// The signature file with the receipt
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+
+        #[command(flatten)]
+        quiet: QuietFlag,
+    },
 }
 
 /// Make a proof for a reader who does not get the record

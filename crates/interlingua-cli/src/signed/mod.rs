@@ -1,6 +1,7 @@
 //! `keygen`, `sign`, `verify`, `prove` and `redact`: keys, signatures, proofs and redaction of records.
 
 pub(crate) mod flags;
+mod page;
 mod words;
 
 use std::fs::{self, File, OpenOptions};
@@ -11,15 +12,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use interlingua::json::Output;
 use interlingua_record::secrets::SecretRules;
 use interlingua_record::signed::{
-    self, KeyError, MAX_FILE, ProofSource, PublicKey, RedactPlan, SignSettings, SignatureFault, SigningKey,
-    hex,
+    self, CertificateChain, CertifiedKey, ChainFault, CoseError, KeyError, LogFault, MAX_FILE, PayloadForm,
+    ProofSource, PublicKey, ReceiptCheck, RedactPlan, SignSettings, SignatureFault, SigningKey,
+    TransparencyLog, TrustStore, hex,
 };
 use interlingua_report::safe;
 
 use crate::error::{CommandError, Exit};
 use crate::outputs::{self, Sink};
 use crate::talk::{self, Talk};
-use flags::{Keygen, Prove, Redact, RedactRule, Sign, Verify};
+use flags::{Keygen, LogCommand, Prove, Redact, RedactRule, Sign, Verify};
 
 /// Makes a key pair.
 pub(crate) fn keygen(args: &Keygen) -> Result<Exit, CommandError> {
@@ -62,16 +64,26 @@ fn write_new(path: &Path, bytes: &[u8], is_private: bool) -> Result<(), CommandE
 /// Signs a record.
 pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
     let mut read: Vec<&Path> = vec![&args.record, &args.key];
-    read.extend(args.earlier.as_deref());
+    read.extend(args.earlier.as_deref().into_iter().chain(args.chain.as_deref()));
     outputs::check_places(&[&args.output], &read)?;
     let pem = read_text(&args.key)?;
     let key = SigningKey::from_pem(&pem).map_err(|error| key_error(&args.key, error))?;
     let earlier = args.earlier.as_deref().map(read_file).transpose()?;
+    let chain = args
+        .chain
+        .as_deref()
+        .map(|path| CertificateChain::from_pem(&read_text(path)?).map_err(|fault| chain_error(path, &fault)));
+    let chain = chain.transpose()?;
     let settings = SignSettings {
         key: &key,
         signer: &args.signer,
         time: now(),
-        attached: !args.detached && !args.checkpoint,
+        chain: chain.as_ref(),
+        payload: match (args.digest, args.detached || args.checkpoint) {
+            (true, _) => PayloadForm::Digest,
+            (false, true) => PayloadForm::Detached,
+            (false, false) => PayloadForm::Attached,
+        },
         checkpoint: args.checkpoint,
         earlier: earlier.as_deref(),
     };
@@ -85,8 +97,7 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
         hex(&key.public().kid())
     );
     if signed.by_digest {
-        message
-            .push_str("the record has more than 64 MiB: its SHA-256 digest is signed (COSE hash envelope)\n");
+        message.push_str("the SHA-256 digest of the record is signed (COSE hash envelope)\n");
     }
     if !signed.has_metadata && !args.checkpoint {
         message.push_str("no trace metadata: the record lacks a time, a session id or a model provider\n");
@@ -97,12 +108,46 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
 
 /// Verifies a signature file or a proof.
 pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
-    let key = public_key(&args.key)?;
+    if let Some(page) = &args.output {
+        let read = [&args.record, &args.key, &args.trust, &args.earlier, &args.log_key];
+        let mut read: Vec<&Path> = read.into_iter().flatten().map(PathBuf::as_path).collect();
+        read.push(&args.file);
+        outputs::check_places(&[page], &read)?;
+    }
     let file = read_file(&args.file)?;
     let earlier = args.earlier.as_deref().map(read_file).transpose()?;
+    let name = safe::path_name(&args.file);
+    let certified = match (&args.key, &args.trust) {
+        (Some(key), _) => Ok(SignerKey::Given(public_key(key)?)),
+        (None, Some(trust)) => {
+            let store =
+                TrustStore::from_pem(&read_text(trust)?).map_err(|fault| chain_error(trust, &fault))?;
+            CertifiedKey::of_file(&file, &store, now()).and_then(|found| match &found.now {
+                Some(fault) if !args.accept_expired => Err(fault.clone().into()),
+                _ => Ok(SignerKey::Certified(found)),
+            })
+        }
+        // clap requires one of the two.
+        (None, None) => Err(SignatureFault::Chain(ChainFault::NoChain)),
+    };
+    let key = match certified {
+        Ok(key) => key,
+        Err(fault) => {
+            if let Some(page) = &args.output {
+                let html = page::page(&name, &Err(fault), None, None, now());
+                outputs::write_file(page, Some(&args.file), html.as_bytes())?;
+                return Ok(Exit::Failed);
+            }
+            talk::text(&if args.json {
+                words::refused_json(&name, &fault)
+            } else {
+                words::refused(&name, &fault)
+            })?;
+            return Ok(Exit::Failed);
+        }
+    };
     if args.proof {
-        let result = signed::verify_proof(&file, &key, earlier.as_deref());
-        let name = safe::path_name(&args.file);
+        let result = signed::verify_proof(&file, key.key(), earlier.as_deref());
         talk::text(&if args.json {
             words::proof_json(&name, &result, &key)
         } else {
@@ -112,17 +157,55 @@ pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
     }
     let mut record = args.record.as_deref().map(open).transpose()?;
     let record = record.as_mut().map(|record| record as &mut dyn Read);
-    let result = signed::verify(&file, record, &key, earlier.as_deref());
-    let name = safe::path_name(&args.file);
-    talk::text(&if args.json {
-        words::verified_json(&name, &result, &key)
+    let result = signed::verify(&file, record, key.key(), earlier.as_deref());
+    let log_key = args.log_key.as_deref().map(public_key).transpose()?;
+    let receipts = log_key.and_then(|key| match &result {
+        Ok(_) => Some(
+            signed::verify_receipts(&file, &key)
+                .unwrap_or_else(|fault| ReceiptCheck { holding: Vec::new(), failing: vec![fault] }),
+        ),
+        Err(_) => None,
+    });
+    let is_registered = receipts.as_ref().is_none_or(has_receipt);
+    if let Some(page) = &args.output {
+        let html = page::page(&name, &result, Some(&key), receipts.as_ref(), now());
+        outputs::write_file(page, Some(&args.file), html.as_bytes())?;
+    } else if args.json {
+        talk::text(&words::verified_json(&name, &result, &key, receipts.as_ref()))?;
     } else {
-        words::verified(&name, &result, &key)
-    })?;
+        talk::text(&words::verified(&name, &result, &key, receipts.as_ref()))?;
+    }
     Ok(match result {
-        Ok(verification) if verification.is_sound() => Exit::Done,
+        Ok(verification) if verification.is_sound() && is_registered => Exit::Done,
         Ok(_) | Err(_) => Exit::Failed,
     })
+}
+
+/// Whether a receipt holds with the key of the log, and all receipts that do not hold are those of other logs.
+fn has_receipt(check: &ReceiptCheck) -> bool {
+    !check.holding.is_empty() && check.failing.iter().all(is_other_log)
+}
+
+/// Whether a receipt names another key, so that it is the receipt of another log.
+const fn is_other_log(fault: &SignatureFault) -> bool {
+    matches!(fault, SignatureFault::Cose(CoseError::OtherKey(_)))
+}
+
+/// Appends a signature file to a log.
+pub(crate) fn log(command: &LogCommand, talk: &Talk) -> Result<Exit, CommandError> {
+    let LogCommand::Append { log, file, key, origin, output, quiet: _ } = command;
+    outputs::check_places(&[output], &[file, key])?;
+    let bytes = read_file(file)?;
+    let signing = SigningKey::from_pem(&read_text(key)?).map_err(|error| key_error(key, error))?;
+    let failed = |fault: &LogFault| match fault {
+        LogFault::File(fault) => refused(file, fault),
+        other => CommandError::Signature(safe::path_name(log), other.to_string()),
+    };
+    let mut opened = TransparencyLog::open(log, &signing, origin).map_err(|fault| failed(&fault))?;
+    let (registered, place) = opened.append(&bytes, now()).map_err(|fault| failed(&fault))?;
+    outputs::write_file(output, Some(file), &registered)?;
+    talk.say(&format!("registered as number {} of the log `{}`\n", place.index, safe::exact_line(origin)));
+    Ok(Exit::Done)
 }
 
 /// Makes a proof.
@@ -218,6 +301,27 @@ impl io::Write for SinkWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The key that verifies a file.
+enum SignerKey {
+    /// The user gave the key.
+    Given(PublicKey),
+    /// The key is that of a certificate in the file, which leads to a certificate that the user trusts.
+    Certified(CertifiedKey),
+}
+
+impl SignerKey {
+    const fn key(&self) -> &PublicKey {
+        match self {
+            SignerKey::Given(key) => key,
+            SignerKey::Certified(found) => &found.key,
+        }
+    }
+}
+
+fn chain_error(path: &Path, fault: &ChainFault) -> CommandError {
+    CommandError::Signature(safe::path_name(path), fault.to_string())
 }
 
 fn public_key(path: &Path) -> Result<PublicKey, CommandError> {

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use interlingua::json::escape_into;
 use interlingua_record::signed::{
-    EnvelopeFacts, HeadFacts, ProofFacts, PublicKey, RedactReport, RedactedPlace, Removed, SignatureCheck,
-    SignatureFault, TreeHead, Verification, hex,
+    EnvelopeFacts, HeadFacts, LogInclusion, ProofFacts, ReceiptCheck, RedactReport, RedactedPlace, Removed,
+    SignatureCheck, SignatureFault, TreeHead, Verification, hex, utc,
 };
 use interlingua_report::safe;
+
+use super::{SignerKey, has_receipt};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -17,21 +19,72 @@ const GREEN: Style = AnsiColor::Green.on_default().bold();
 /// How many removed places the prose lists.
 const LISTED: usize = 20;
 
-/// The result for a file, as text.
-pub(super) fn verified(name: &str, result: &Result<Verification, SignatureFault>, key: &PublicKey) -> String {
-    let name = safe::exact_line(name);
-    let verification = match result {
-        Ok(verification) => verification,
-        Err(fault) => {
-            return format!("{name}: {RED}not valid{RED:#}\n  {}\n", safe::exact_line(&fault.to_string()));
+/// A file that is refused as a whole, as text.
+pub(super) fn refused(name: &str, fault: &SignatureFault) -> String {
+    let (name, fault) = (safe::exact_line(name), fault.to_string());
+    format!("{name}: {RED}not valid{RED:#}\n  {}\n", safe::exact_line(&fault))
+}
+
+/// A file that is refused as a whole, as JSON.
+pub(super) fn refused_json(name: &str, fault: &SignatureFault) -> String {
+    format!("{{\"file\":{},\"valid\":false,\"reason\":{}}}\n", quoted(name), quoted(&fault.to_string()))
+}
+
+/// The key, and the certificate of the key.
+fn signer_key(key: &SignerKey, text: &mut String) {
+    let public = key.key();
+    let _ = writeln!(text, "  key: {} {}", public.algorithm().name(), hex(&public.kid()));
+    if let SignerKey::Certified(found) = key {
+        let (subject, anchor) = (safe::exact_line(&found.subject), safe::exact_line(&found.anchor));
+        let _ = writeln!(text, "  certificate: `{subject}`, certified by `{anchor}` of the trust store");
+        let _ = match &found.now {
+            None => {
+                writeln!(text, "    valid at the claimed time of signing, and now; revocation is not checked")
+            }
+            Some(fault) => writeln!(
+                text,
+                "    valid at the claimed time of signing, which only the signer's clock confirms; {YELLOW}{}{YELLOW:#}",
+                safe::exact_line(&fault.to_string())
+            ),
+        };
+    }
+}
+
+/// The key, and the certificate of the key, as the value of a JSON member.
+fn signer_key_json(key: &SignerKey) -> String {
+    let public = key.key();
+    let certificate = match key {
+        SignerKey::Given(_) => String::new(),
+        SignerKey::Certified(found) => {
+            let now =
+                found.now.as_ref().map_or_else(|| "null".to_owned(), |fault| quoted(&fault.to_string()));
+            let (subject, anchor) = (quoted(&found.subject), quoted(&found.anchor));
+            format!(r#","certificate":{{"subject":{subject},"anchor":{anchor},"fault-now":{now}}}"#)
         }
     };
-    let mut text = if verification.is_sound() {
+    let (algorithm, kid) = (quoted(public.algorithm().name()), hex(&public.kid()));
+    format!(r#"{{"algorithm":{algorithm},"kid":"{kid}"{certificate}}}"#)
+}
+
+/// The result for a file, as text.
+pub(super) fn verified(
+    name: &str,
+    result: &Result<Verification, SignatureFault>,
+    key: &SignerKey,
+    receipts: Option<&ReceiptCheck>,
+) -> String {
+    let verification = match result {
+        Ok(verification) => verification,
+        Err(fault) => return refused(name, fault),
+    };
+    let name = safe::exact_line(name);
+    let is_registered = receipts.is_none_or(has_receipt);
+    let mut text = if verification.is_sound() && is_registered {
         format!("{name}: {GREEN}valid{GREEN:#}\n")
     } else {
         format!("{name}: {RED}not valid{RED:#}\n")
     };
-    let _ = writeln!(text, "  key: {} {}", key.algorithm().name(), hex(&key.kid()));
+    signer_key(key, &mut text);
     text.push_str("  signature over the exact bytes: ");
     match &verification.envelope {
         SignatureCheck::Holds(facts) => envelope(facts, &mut text),
@@ -48,7 +101,42 @@ pub(super) fn verified(name: &str, result: &Result<Verification, SignatureFault>
             let _ = writeln!(text, "{YELLOW}none{YELLOW:#}");
         }
     }
+    if let Some(check) = receipts {
+        log_receipts(check, &mut text);
+    }
     text
+}
+
+/// The receipts of transparency logs.
+fn log_receipts(check: &ReceiptCheck, text: &mut String) {
+    for LogInclusion { origin, time, index, size } in &check.holding {
+        let time = time.map_or_else(|| "an unknown time".to_owned(), utc);
+        let _ = writeln!(
+            text,
+            "  receipt of a log: {GREEN}holds{GREEN:#}\n    number {index} of {size} in the log `{}` at {time} by the log's clock",
+            safe::exact_line(origin)
+        );
+    }
+    for fault in &check.failing {
+        text.push_str("  receipt of a log: ");
+        fails(fault, text);
+    }
+    if check.holding.is_empty() && check.failing.is_empty() {
+        let _ = writeln!(text, "  receipt of a log: {RED}none{RED:#}");
+    }
+}
+
+fn log_receipts_json(check: &ReceiptCheck) -> String {
+    let holding = check.holding.iter().map(|LogInclusion { origin, time, index, size }| {
+        let time = time.map_or_else(|| "null".to_owned(), |time| time.to_string());
+        let origin = quoted(origin);
+        format!(r#"{{"status":"holds","origin":{origin},"time":{time},"index":{index},"size":{size}}}"#)
+    });
+    let failing = check
+        .failing
+        .iter()
+        .map(|fault| format!(r#"{{"status":"fails","reason":{}}}"#, quoted(&fault.to_string())));
+    format!("[{}]", holding.chain(failing).collect::<Vec<_>>().join(","))
 }
 
 fn fails(fault: &SignatureFault, text: &mut String) {
@@ -102,15 +190,12 @@ fn signed_by(signer: &str, session: &str, time: Option<u64>, text: &mut String) 
 pub(super) fn verified_json(
     name: &str,
     result: &Result<Verification, SignatureFault>,
-    key: &PublicKey,
+    key: &SignerKey,
+    receipts: Option<&ReceiptCheck>,
 ) -> String {
-    let is_sound = matches!(result, Ok(verification) if verification.is_sound());
-    let mut json = format!(
-        r#"{{"file":{},"valid":{is_sound},"key":{{"algorithm":{},"kid":"{}"}}"#,
-        quoted(name),
-        quoted(key.algorithm().name()),
-        hex(&key.kid())
-    );
+    let is_registered = receipts.is_none_or(has_receipt);
+    let is_sound = matches!(result, Ok(verification) if verification.is_sound() && is_registered);
+    let mut json = format!(r#"{{"file":{},"valid":{is_sound},"key":{}"#, quoted(name), signer_key_json(key));
     match result {
         Err(fault) => {
             let _ = write!(json, r#","reason":{}"#, quoted(&fault.to_string()));
@@ -123,6 +208,9 @@ pub(super) fn verified_json(
                 check(head, head_json)
             );
         }
+    }
+    if let Some(check) = receipts {
+        let _ = write!(json, r#","receipts":{}"#, log_receipts_json(check));
     }
     json.push_str("}\n");
     json
@@ -169,16 +257,13 @@ fn head_json(facts: &HeadFacts) -> String {
 }
 
 /// The result for a proof, as text. The entry is printed, because the proof holds it and the signature covers it.
-pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &PublicKey) -> String {
-    let name = safe::exact_line(name);
+pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &SignerKey) -> String {
     let facts = match result {
         Ok(facts) => facts,
-        Err(fault) => {
-            return format!("{name}: {RED}not valid{RED:#}\n  {}\n", safe::exact_line(&fault.to_string()));
-        }
+        Err(fault) => return refused(name, fault),
     };
-    let mut text = format!("{name}: {GREEN}valid{GREEN:#}\n");
-    let _ = writeln!(text, "  key: {} {}", key.algorithm().name(), hex(&key.kid()));
+    let mut text = format!("{}: {GREEN}valid{GREEN:#}\n", safe::exact_line(name));
+    signer_key(key, &mut text);
     match facts {
         ProofFacts::Entry { head, index, entry, removed } => {
             let _ = writeln!(text, "  entry {index} is part of the signed record of {} entries", head.size);
@@ -202,7 +287,7 @@ pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key
 }
 
 /// The result for a proof, as JSON.
-pub(super) fn proof_json(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &PublicKey) -> String {
+pub(super) fn proof_json(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &SignerKey) -> String {
     let facts = match result {
         Err(fault) => format!(r#","reason":{}"#, quoted(&fault.to_string())),
         Ok(ProofFacts::Entry { head, index, entry, removed }) => {
@@ -219,11 +304,10 @@ pub(super) fn proof_json(name: &str, result: &Result<ProofFacts, SignatureFault>
         }
     };
     format!(
-        "{{\"file\":{},\"valid\":{},\"key\":{{\"algorithm\":{},\"kid\":\"{}\"}}{facts}}}\n",
+        "{{\"file\":{},\"valid\":{},\"key\":{}{facts}}}\n",
         quoted(name),
         result.is_ok(),
-        quoted(key.algorithm().name()),
-        hex(&key.kid())
+        signer_key_json(key)
     )
 }
 
@@ -297,36 +381,4 @@ fn quoted(text: &str) -> String {
     escape_into(text, &mut json);
     json.push('"');
     json
-}
-
-/// Seconds since 1970 as RFC 3339 text.
-fn utc(time: u64) -> String {
-    let (days, seconds) = (time / 86_400, time % 86_400);
-    // The civil calendar in eras of 400 years that begin on the first of March.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!(
-        "{:04}-{month:02}-{day_of_month:02}T{:02}:{:02}:{:02}Z",
-        year + era * 400 + next_year,
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::utc;
-
-    #[test]
-    fn seconds_are_dates() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
-        assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
-    }
 }

@@ -12,6 +12,9 @@ use super::keys::{KeyAlgorithm, KeyError, PublicKey, SigningKey};
 /// The CBOR tag of COSE_Sign1.
 const TAG: u64 = 18;
 
+/// The most labels of a header.
+const MAX_LABELS: usize = 64;
+
 /// Header labels.
 pub(super) mod label {
     pub(in super::super) const ALG: i64 = 1;
@@ -19,8 +22,18 @@ pub(super) mod label {
     pub(in super::super) const CONTENT_TYPE: i64 = 3;
     pub(in super::super) const KID: i64 = 4;
     pub(in super::super) const CWT_CLAIMS: i64 = 15;
+    /// A certificate chain (RFC 9360).
+    pub(in super::super) const X5CHAIN: i64 = 33;
+    /// The thumbprint of a certificate (RFC 9360).
+    pub(in super::super) const X5T: i64 = 34;
     /// The draft's placeholder for trace metadata.
     pub(in super::super) const TRACE_METADATA: i64 = 100;
+    /// Receipts of transparency logs (RFC 9942).
+    pub(in super::super) const RECEIPTS: i64 = 394;
+    /// The verifiable data structure of a receipt (RFC 9942).
+    pub(in super::super) const VDS: i64 = 395;
+    /// The proofs of a receipt (RFC 9942).
+    pub(in super::super) const VDP: i64 = 396;
     /// The algorithm of a payload that is a hash (COSE Hash Envelope).
     pub(in super::super) const PAYLOAD_HASH_ALG: i64 = 258;
     /// The content type of the hashed bytes (COSE Hash Envelope).
@@ -152,9 +165,24 @@ impl<'a> Sign1<'a> {
         Ok(sign1)
     }
 
+    /// A copy that borrows nothing.
+    pub(super) fn into_owned(self) -> Sign1<'static> {
+        Sign1 {
+            protected_bytes: Cow::Owned(self.protected_bytes.into_owned()),
+            protected: self.protected,
+            unprotected: self.unprotected.into_owned(),
+            payload: self.payload.map(|payload| Cow::Owned(payload.into_owned())),
+            signature: Cow::Owned(self.signature.into_owned()),
+        }
+    }
+
     fn check_labels(&self) -> Result<(), CoseError> {
         let protected = self.protected.as_map().unwrap_or_default();
         let unprotected = self.unprotected.as_map().unwrap_or_default();
+        // Labels are compared with each other, so their number is limited.
+        if protected.len().max(unprotected.len()) > MAX_LABELS {
+            return Err(CoseError::WrongForm("a header has more than 64 labels"));
+        }
         if protected.iter().any(|(label, _)| unprotected.iter().any(|(other, _)| other == label)) {
             return Err(CoseError::RepeatedLabel);
         }

@@ -1,6 +1,6 @@
 //! SHA-256 with a domain byte, as used by leaves, nodes, salts and commitments.
 
-use ring::digest::{Context, SHA256};
+use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest.
 pub type Hash = [u8; 32];
@@ -16,11 +16,11 @@ pub(super) fn sha256(parts: &[&[u8]]) -> Hash {
 
 /// An incremental SHA-256.
 #[derive(Clone)]
-pub(super) struct Hasher(Context);
+pub(super) struct Hasher(Sha256);
 
 impl Hasher {
     pub(super) fn new() -> Self {
-        Self(Context::new(&SHA256))
+        Self(Sha256::new())
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
@@ -34,9 +34,7 @@ impl Hasher {
     }
 
     pub(super) fn finish(self) -> Hash {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(self.0.finish().as_ref());
-        hash
+        self.0.finalize().into()
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::cbor::CborItem;
+use super::certificates::CertificateChain;
 use super::cose::{Sign1, label};
 use super::digest::Hash;
 use super::keys::{PublicKey, SigningKey};
@@ -41,7 +42,11 @@ pub struct TreeHead {
 }
 
 impl TreeHead {
-    pub(super) fn sign(&self, key: &SigningKey) -> Result<Sign1<'static>, super::cose::CoseError> {
+    pub(super) fn sign(
+        &self,
+        key: &SigningKey,
+        chain: Option<&CertificateChain>,
+    ) -> Result<Sign1<'static>, SignatureFault> {
         let text = |text: &str| CborItem::text(text.to_owned());
         let payload = CborItem::Map(vec![
             (text("form"), text(FORM)),
@@ -52,13 +57,14 @@ impl TreeHead {
             (text("frame"), CborItem::bytes(self.frame.to_vec())),
         ])
         .encode();
-        let protected = CborItem::Map(vec![
+        let mut protected = vec![
             (CborItem::int(label::ALG), CborItem::int(key.public().algorithm().cose_number())),
             (CborItem::int(label::CONTENT_TYPE), CborItem::text(TREE_HEAD_TYPE)),
             (CborItem::int(label::KID), CborItem::bytes(key.public().kid().to_vec())),
             (CborItem::int(label::CWT_CLAIMS), claims(&self.signer, &self.session, self.time)),
-        ]);
-        let mut sign1 = Sign1::sign(key, &protected, CborItem::Map(Vec::new()), &payload)?;
+        ];
+        protected.extend(chain.map(CertificateChain::headers).transpose()?.into_iter().flatten());
+        let mut sign1 = Sign1::sign(key, &CborItem::Map(protected), CborItem::Map(Vec::new()), &payload)?;
         sign1.payload = Some(Cow::Owned(payload));
         Ok(sign1)
     }

@@ -186,7 +186,11 @@ impl PublicKey {
         if text.contains("PRIVATE KEY-----") {
             return Err(KeyError::IsPrivate);
         }
-        let der = from_pem(text, "PUBLIC KEY")?;
+        Self::from_spki(&from_pem(text, "PUBLIC KEY")?)
+    }
+
+    /// Parses a public key from its SPKI form (DER).
+    pub(super) fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
         if let Some(point) = der.strip_prefix(&ED25519_SPKI[..]) {
             return Self::from_point(KeyAlgorithm::Ed25519, point);
         }
@@ -205,6 +209,11 @@ impl PublicKey {
             KeyAlgorithm::Es256 => &P256_SPKI[..],
         };
         [prefix, &self.point].concat()
+    }
+
+    /// The bytes of the key without their SPKI form.
+    pub(super) fn point(&self) -> &[u8] {
+        &self.point
     }
 
     /// The key id: the SHA-256 of the key's SPKI form.

@@ -8,6 +8,7 @@
 //!            keys, cose <- cbor                 \--> proofs, redaction
 //! ```
 
+mod certificates;
 mod copies;
 mod cose;
 mod digest;
@@ -15,12 +16,15 @@ mod file;
 mod head;
 mod keys;
 mod leaf;
+mod log;
+mod log_receipt;
 mod metadata;
 mod proof;
 mod redact;
 mod salts;
 mod scan;
 mod sign;
+mod time;
 mod tree;
 mod verify;
 mod walk;
@@ -28,15 +32,19 @@ mod window;
 
 use crate::cbor::item as cbor;
 pub use crate::cbor::{CborError, CborItem};
+pub use certificates::{CertificateChain, CertifiedKey, ChainFault, ClockSource, TrustStore};
 pub use cose::{CoseError, Sign1};
 pub use digest::{Hash, from_hex, hex};
 pub use file::MAX_FILE;
 pub use head::{TREE_HEAD_TYPE, TreeHead};
 pub use keys::{KeyAlgorithm, KeyError, PublicKey, SigningKey};
+pub use log::{LogFault, TransparencyLog};
+pub use log_receipt::{LogInclusion, ReceiptCheck, add_receipt, verify_receipts};
 pub use proof::{ProofFacts, ProofSource, prove_continuation, prove_entry, verify_proof};
 pub use redact::{RedactPlan, RedactReport, RedactedPlace, place_of_pointer, redact};
 pub use salts::SaltSet;
 pub use scan::{REMOVABLE, RecordFacts, RecordTime, ScanFault};
-pub use sign::{RECORD_TYPE, SignSettings, SignedRecord, sign};
+pub use sign::{PayloadForm, RECORD_TYPE, SignSettings, SignedRecord, sign};
+pub use time::utc;
 pub use verify::{EnvelopeFacts, HeadFacts, SignatureCheck, SignatureFault, Verification, verify};
 pub use walk::{MAX_PAYLOAD, Removed};

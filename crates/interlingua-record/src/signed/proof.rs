@@ -183,6 +183,21 @@ pub fn verify_proof(
     Ok(ProofFacts::Continuation { earlier, head })
 }
 
+/// The tree heads in a proof, or `None` if the file is not a proof. Nothing is verified yet.
+pub(super) fn proof_heads(file: &[u8]) -> Result<Option<Vec<Sign1<'static>>>, SignatureFault> {
+    let Ok(item) = CborItem::decode(file) else { return Ok(None) };
+    if item.named("form").is_none() {
+        return Ok(None);
+    }
+    let mut heads = Vec::new();
+    for name in ["head", "earlier"] {
+        if let Some(bytes) = item.named(name).and_then(CborItem::as_bytes) {
+            heads.push(Sign1::decode(bytes)?.into_owned());
+        }
+    }
+    if heads.is_empty() { Err(SignatureFault::NotAProof) } else { Ok(Some(heads)) }
+}
+
 fn head_named(item: &CborItem<'_>, name: &str, key: &PublicKey) -> Result<TreeHead, SignatureFault> {
     let bytes = item.named(name).and_then(CborItem::as_bytes).ok_or(SignatureFault::NotAProof)?;
     TreeHead::verify(&Sign1::decode(bytes)?, key)

@@ -55,6 +55,16 @@ pub struct RedactReport {
     pub source_kept: bool,
 }
 
+impl RedactReport {
+    /// Adds an entry to the removed places, instead of its parts.
+    fn remove_whole(&mut self, entry: &ScannedEntry<'_>) {
+        for part in entry.parts {
+            self.places.remove(&(entry.index, Some(part.name)));
+        }
+        self.places.insert((entry.index, None));
+    }
+}
+
 /// Writes the redacted record, and returns the new signature file. `open` opens the record, once for each pass; it is not
 /// called if the signature file holds the record.
 pub fn redact(
@@ -191,8 +201,7 @@ impl RecordVisitor for Planner<'_> {
             }
         }
         if is_whole {
-            self.report.places.retain(|(index, _)| *index != entry.index);
-            self.report.places.insert((entry.index, None));
+            self.report.remove_whole(entry);
         }
         Ok(())
     }
@@ -244,8 +253,7 @@ impl Redactor<'_> {
         if !self.everywhere {
             self.report.copies.extend(found);
         } else if in_gap {
-            self.report.places.retain(|(other, _)| *other != index);
-            self.report.places.insert((index, None));
+            self.report.remove_whole(entry);
         } else {
             self.report.places.extend(found);
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::cbor::CborItem;
+use super::certificates::{CertificateChain, ChainFault};
 use super::cose::{CoseError, SHA_256, Sign1, label};
 use super::digest::Hash;
 use super::file::{SignatureFile, TREE_HEAD};
@@ -22,6 +23,17 @@ pub const RECORD_TYPE: &str = "application/agent-conversation";
 /// The protected header with the algorithm and the digest of the payload.
 pub(super) const PAYLOAD_HASH: &str = "payload-hash";
 
+/// The payload of the signature over the exact bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadForm {
+    /// The record, which is inside the file.
+    Attached,
+    /// The record, which is beside the file. The digest of a record that is larger than 64 MiB.
+    Detached,
+    /// The digest of the record, which is beside the file: one pass over the record in bounded memory.
+    Digest,
+}
+
 /// The settings of a signature.
 pub struct SignSettings<'a> {
     /// The private key.
@@ -30,8 +42,10 @@ pub struct SignSettings<'a> {
     pub signer: &'a str,
     /// Seconds since 1970.
     pub time: u64,
-    /// Whether the file holds the record itself.
-    pub attached: bool,
+    /// The certificates of the key, for a verifier with a trust store.
+    pub chain: Option<&'a CertificateChain>,
+    /// The payload of the signature over the exact bytes.
+    pub payload: PayloadForm,
     /// Whether to sign only a tree head: a checkpoint of a record that still grows.
     pub checkpoint: bool,
     /// The signature file of an earlier state of the same record, whose entries and salts the new tree continues.
@@ -48,7 +62,7 @@ pub struct SignedRecord {
     pub bytes: u64,
     /// The root of the tree.
     pub root: Hash,
-    /// Whether the digest of the record is signed, because the record is larger than 64 MiB.
+    /// Whether the digest of the record is signed, and not the record itself.
     pub by_digest: bool,
     /// Whether the file has trace metadata. A record without any time has none.
     pub has_metadata: bool,
@@ -56,6 +70,11 @@ pub struct SignedRecord {
 
 /// Signs a record in one pass.
 pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedRecord, SignatureFault> {
+    if let Some(chain) = settings.chain
+        && chain.key()? != settings.key.public()
+    {
+        return Err(ChainFault::OtherKey.into());
+    }
     let earlier = settings.earlier.map(|file| earlier_head(file, settings.key)).transpose()?;
     let salts = if let Some((_, salts)) = &earlier {
         salts.clone()
@@ -67,7 +86,8 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     if let Some((head, _)) = &earlier {
         walk.note_earlier(head.size);
     }
-    let mut tee = Tee::new(record, !settings.checkpoint);
+    let is_kept = !settings.checkpoint && settings.payload != PayloadForm::Digest;
+    let mut tee = Tee::new(record, is_kept);
     let facts = walk.scan(&mut tee)?;
     let (digest, bytes, payload) = tee.finish().map_err(super::scan::ScanFault::Io)?;
     let session = facts.session.clone().ok_or(SignatureFault::NoSession)?;
@@ -82,7 +102,7 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
         frame: walk.frame(),
         signer: settings.signer.to_owned(),
     };
-    let mut signed_head = head.sign(settings.key)?;
+    let mut signed_head = head.sign(settings.key, settings.chain)?;
     signed_head.unprotected = salts.to_unprotected();
     let metadata = trace_metadata(&facts, &digest);
     let (has_metadata, by_digest) = (metadata.is_some() && !settings.checkpoint, payload.is_none());
@@ -141,16 +161,17 @@ fn envelope(
         (CborItem::int(label::KID), CborItem::bytes(public.kid().to_vec())),
         (CborItem::int(label::CWT_CLAIMS), claims(settings.signer, &head.session, settings.time)),
     ];
+    protected.extend(settings.chain.map(CertificateChain::headers).transpose()?.into_iter().flatten());
     match payload {
         Some(payload) => {
             let hash = vec![CborItem::int(SHA_256), CborItem::bytes(digest.to_vec())];
             protected.push((CborItem::int(label::CONTENT_TYPE), CborItem::text(RECORD_TYPE)));
             protected.push((CborItem::text(PAYLOAD_HASH), CborItem::Array(hash)));
             let mut sign1 = Sign1::sign(settings.key, &CborItem::Map(protected), unprotected, &payload)?;
-            sign1.payload = settings.attached.then_some(Cow::Owned(payload));
+            sign1.payload = (settings.payload == PayloadForm::Attached).then_some(Cow::Owned(payload));
             Ok(sign1)
         }
-        None if settings.attached => Err(SignatureFault::TooLargeToAttach),
+        None if settings.payload == PayloadForm::Attached => Err(SignatureFault::TooLargeToAttach),
         None => {
             protected.push((CborItem::int(label::PAYLOAD_HASH_ALG), CborItem::int(SHA_256)));
             protected.push((CborItem::int(label::PREIMAGE_TYPE), CborItem::text(RECORD_TYPE)));

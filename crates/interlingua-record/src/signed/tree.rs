@@ -6,7 +6,7 @@
 use super::digest::{Hash, sha256};
 
 /// The hash of an inner node. Leaves begin with another byte, so a node can never pass for a leaf.
-fn node_hash(left: &Hash, right: &Hash) -> Hash {
+pub(super) fn node_hash(left: &Hash, right: &Hash) -> Hash {
     sha256(&[&[0x01], left, right])
 }
 
@@ -101,7 +101,7 @@ impl ProofBuilder {
 }
 
 /// The largest power of two below a size of at least two.
-fn split(size: u64) -> u64 {
+pub(super) fn split(size: u64) -> u64 {
     1 << (u64::BITS - 1 - (size - 1).leading_zeros())
 }
 

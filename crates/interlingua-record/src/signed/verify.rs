@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::cbor::CborItem;
+use super::certificates::ChainFault;
 use super::cose::{CoseError, SHA_256, Sign1, label};
 use super::digest::Hash;
 use super::file::SignatureFile;
@@ -84,6 +85,12 @@ pub enum SignatureFault {
     BadProof,
     /// The entry in the proof is not one entry.
     BadEntry,
+    /// A receipt has another form than RFC 9942 with RFC9162_SHA256.
+    BadReceipt,
+    /// The receipt is for another file, or not by this log.
+    OtherReceipt,
+    /// The certificate chain is refused.
+    Chain(ChainFault),
     /// The redacted record cannot be written.
     Output(io::Error),
 }
@@ -92,6 +99,13 @@ impl fmt::Display for SignatureFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SignatureFault::Cose(error) => write!(out, "{error}"),
+            SignatureFault::BadReceipt => {
+                write!(out, "a receipt has another form than a COSE receipt with an RFC9162_SHA256 tree")
+            }
+            SignatureFault::OtherReceipt => {
+                write!(out, "the receipt does not lead from this file to a root that the log signed")
+            }
+            SignatureFault::Chain(error) => write!(out, "{error}"),
             SignatureFault::Record(error) => write!(out, "{error}"),
             SignatureFault::NoClaims => {
                 write!(out, "the signature names no signer and session (CWT claims `iss` and `sub`)")
@@ -162,6 +176,12 @@ impl std::error::Error for SignatureFault {}
 impl From<CoseError> for SignatureFault {
     fn from(error: CoseError) -> Self {
         SignatureFault::Cose(error)
+    }
+}
+
+impl From<ChainFault> for SignatureFault {
+    fn from(error: ChainFault) -> Self {
+        SignatureFault::Chain(error)
     }
 }
 
