@@ -126,6 +126,12 @@ pub static HOMES: &[AgentHome] = &[
         patterns: &["projects/*/agent-transcripts/**/*.jsonl"],
         is_one_for_each_folder: false,
     },
+    AgentHome {
+        dialect: "droid",
+        folder: Folder::OtherHome { variable: "FACTORY_HOME_OVERRIDE", folder: ".factory" },
+        patterns: &["sessions/*/*.jsonl", "sessions/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
 ];
 
 impl AgentHome {
