@@ -139,6 +139,12 @@ pub static HOMES: &[AgentHome] = &[
         is_one_for_each_folder: false,
         companions: &[],
     },
+    AgentHome {
+        dialect: "droid",
+        folder: Folder::OtherHome { variable: "FACTORY_HOME_OVERRIDE", folder: ".factory" },
+        patterns: &["sessions/*/*.jsonl", "sessions/*.jsonl"],
+        is_one_for_each_folder: false,
+    },
 ];
 
 impl AgentHome {

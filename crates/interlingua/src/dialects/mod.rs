@@ -54,6 +54,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::opencode_stream::DIALECT,
     &anthropic::amp_stream::DIALECT,
     &agents::acp::DIALECT,
+    &agents::droid::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.

@@ -609,7 +609,7 @@ fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let aider = "# aider chat started at 2026-02-03 06:00:00\n\n#### List the tides.\n\nOne.\n";
     for (agent, log) in [("droid", &droid[..]), ("goose", &goose), ("crush", crush), ("aider", aider)] {
         let taken_for = answer(log.as_bytes());
-        let expected = if agent == "droid" { taken_for == "none" } else { !taken_for.ends_with(" log") };
+        let expected = if agent == "droid" { taken_for == "droid log" } else { !taken_for.ends_with(" log") };
         assert!(expected, "{agent}: {taken_for}");
     }
 }

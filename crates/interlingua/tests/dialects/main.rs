@@ -26,6 +26,7 @@ mod copilot_stream;
 mod cursor;
 mod cursor_stream;
 mod detection;
+mod droid;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;
