@@ -139,6 +139,14 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"version":"3.0.0-draft","id":"r","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"entries":[{"type":"assistant","id":"a","content":[{"type":"file","path":"a","action":"edit"}]}]}}
 "#,
     ),
+    // Facts of a session that its log does not hold.
+    (
+        "record",
+        Role::Log,
+        r#"
+{"version":"3.0.0-draft","id":"r","session":{"session-id":"s","agent-meta":{"model-id":"m","model-provider":"p"},"vendor-ext":{"vendor":"interlingua","data":{"unrecorded":"times"}},"entries":[{"type":"user","content":"hi"}]}}
+"#,
+    ),
     // A failed result within a message of a record.
     (
         "record",
