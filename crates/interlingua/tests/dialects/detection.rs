@@ -588,7 +588,7 @@ fn a_head_line_of_a_similar_log_rules_a_dialect_out() {
     }
 }
 
-/// Logs of unsupported agents that resemble supported logs.
+/// Logs that resemble logs of other agents: a log of Droid is never one of Pi, and the others are logs of no dialect.
 #[test]
 fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let droid = [

@@ -450,7 +450,7 @@ fn compared(source: &str) -> BTreeSet<String> {
 }
 
 /// Words compared at places where no document can contain them.
-const APART: [(&str, &str); 59] = [
+const APART: [(&str, &str); 61] = [
     // Names of members, types and marks of other dialects: detection tests cover those.
     ("anthropic", "input_image"),
     ("anthropic", "input_text"),
@@ -459,6 +459,8 @@ const APART: [(&str, &str); 59] = [
     ("claude-code", "parts"),
     ("copilot", "copilot_"),
     ("cursor", "id"),
+    ("droid", "toolCall"),
+    ("droid", "toolResult"),
     ("openai-responses", "response."),
     ("gemini", "will_continue"),
     ("pi", "tool_result"),
