@@ -93,6 +93,27 @@ fn a_clock_that_jumps_within_a_turn_is_found_and_a_person_may_wait() {
 }
 
 #[test]
+fn thoughts_begin_before_their_message_and_parts_are_written_before_it() {
+    let gemini = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-11-15T10:00:00.000Z","lastUpdated":"2026-11-15T10:05:00.000Z","messages":[
+        {"id":"1","timestamp":"2026-11-15T10:00:00.000Z","type":"user","content":"hi"},
+        {"id":"2","timestamp":"2026-11-15T10:05:00.000Z","type":"gemini","content":"ho","model":"m",
+         "thoughts":[{"subject":"a","description":"b","timestamp":"2026-11-15T10:00:30.000Z"}]}]}"#;
+    assert_eq!(found("gemini-cli", gemini, ""), [""; 0]);
+    let opencode = concat!(
+        r#"{"id":"prt_1a","sessionID":"ses_1","messageID":"msg_1","type":"step-start"}"#,
+        "\n",
+        r#"{"id":"prt_1b","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"x","time":{"start":1794700500000,"end":1794700501000}}"#,
+        "\n",
+        r#"{"id":"msg_1","sessionID":"ses_1","role":"assistant","time":{"created":1794700200000,"completed":1794700502000}}"#,
+        "\n",
+    );
+    assert_eq!(found("opencode", opencode, ""), [""; 0]);
+    let second = opencode.replace("_1", "_2").replace("1794700", "1794600");
+    let both = opencode.to_owned() + &second.replace("ses_2", "ses_1");
+    assert!(found("opencode", &both, "").iter().any(|rule| rule.starts_with("time-backwards")), "{both}");
+}
+
+#[test]
 fn times_before_the_first_agents_and_in_the_future_are_found() {
     for time in ["2021-12-31T23:59:59.000Z", "2026-11-18T00:00:00.000Z"] {
         let log = line("u-1", None, time, PROMPT, "");

@@ -100,7 +100,7 @@ impl RememberedFile {
         }
     }
 
-    /// Replaces the whole content. Lines that stay keep their contributors.
+    /// Replaces the whole content. Unchanged lines keep their contributors.
     fn write(&mut self, content: &str, added: Option<&[u64]>, by: &LineContributor) {
         let new = lines_of(content);
         let lines = if let Some(whole) = self.fragments.first().filter(|_| self.is_whole) {
@@ -175,7 +175,7 @@ impl Fragment {
         find(|one, two| one == two).or_else(|| find(|one, two| one.trim_end() == two.trim_end()))
     }
 
-    /// Replaces a text. Lines that stay keep their contributors. Returns whether the fragment has the text.
+    /// Replaces a text. Unchanged lines keep their contributors. Returns whether the fragment has the text.
     fn replace(&mut self, old: &str, new: &str, everywhere: bool, by: &LineContributor) -> bool {
         let text = self.lines.iter().fold(String::new(), |text, line| text + &line.text + "\n");
         let Some(at) = text.find(old) else { return false };
