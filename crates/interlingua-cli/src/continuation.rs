@@ -432,7 +432,7 @@ fn choose(
                 Some(session) => return Ok(session.input()),
                 None => show(&format!("`{line}` is none of the numbers\n")),
             },
-            Err(_) => filter = line.to_owned(),
+            Err(_) => line.clone_into(&mut filter),
         }
     }
 }

@@ -70,7 +70,7 @@ fn to_text(found: &FoundSession, ids: &ShortIds, verbose: bool) -> String {
     let most = if verbose { usize::MAX } else { MOST_HITS };
     for SearchHit { speaker, context, place, .. } in hits.iter().take(most) {
         let (speaker, context) = (safe::one_line(speaker), safe::one_line(context));
-        text += &format!("  line {place}  {speaker}: {context}\n");
+        text = text + "  line " + &place.to_string() + "  " + &speaker + ": " + &context + "\n";
     }
     if hits.len() > most {
         text = text + "  … and " + &plural((hits.len() - most) as u64, "more hit") + "\n";

@@ -291,9 +291,9 @@ impl ShortIds {
         let before = shared(at.checked_sub(1).and_then(|before| self.0.get(before)));
         let least = before.max(shared(self.0.get(at + 1))).max(SHORT_ID - 1);
         let ends = id.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
-        let has_digit = |begin: &&str| begin.bytes().any(|byte| byte.is_ascii_digit());
+        let has_digit = |begin: &str| begin.bytes().any(|byte| byte.is_ascii_digit());
         let begins = ends.filter(|end| *end > least).filter_map(|end| id.get(..end));
-        let begin = { begins }.find(|begin| has_digit(&begin)).unwrap_or(id);
+        let begin = { begins }.find(|begin| has_digit(begin)).unwrap_or(id);
         safe::exact_line(begin)
     }
 }

@@ -88,10 +88,10 @@ pub(crate) fn came_along(comparison: &Comparison) -> String {
     }
     let mut text = format!("read back: {} came along\n", parts.join(", "));
     if *cut > 0 {
-        text += &format!("cut to the budget: {}\n", plural(*cut, "result"));
+        text = text + "cut to the budget: " + &plural(*cut, "result") + "\n";
     }
     if *of_subagents > 0 {
-        text += &format!("left in the source: {} of subagents\n", plural(*of_subagents, "item"));
+        text = text + "left in the source: " + &plural(*of_subagents, "item") + " of subagents\n";
     }
     text
 }

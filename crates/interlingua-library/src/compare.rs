@@ -147,7 +147,9 @@ impl FinishedContents {
         let mut comparison = Comparison { cut: *cut, of_subagents: *of_subagents, ..Comparison::default() };
         let mut left: HashMap<(Sort, u64), u64> = HashMap::new();
         for (sort, lines) in &copy.gathered.things {
-            lines.iter().for_each(|line| *left.entry((*sort, *line)).or_default() += 1);
+            for line in lines {
+                *left.entry((*sort, *line)).or_default() += 1;
+            }
         }
         for (sort, lines) in things {
             let kept = match sort {

@@ -227,7 +227,9 @@ fn a_backup_restores_all_files_of_a_session() {
         (".local/share/opencode/storage/part/msg_z/prt_z.json", "{\"id\":\"prt_z\"}"),
         (".local/share/opencode/storage/session/p/ses_b2.json", "{\"id\":\"ses_b2\"}"),
     ];
-    tree.iter().for_each(|(place, text)| home.put(text.as_bytes(), place));
+    for (place, text) in tree {
+        home.put(text.as_bytes(), place);
+    }
     home.done(&["backup", "saved"]);
     fs::remove_dir_all(home.path(".local/share/opencode")).expect("removed");
     home.done(&["restore", "ses_a1", "saved"]);

@@ -12,6 +12,7 @@ use super::{Home, SESSIONS, file_of, fixture, told};
 const KILLS: u32 = 30;
 
 /// Runs a command once to its end and then kills it at many moments; `check` looks at the home after each kill.
+#[expect(clippy::disallowed_methods, reason = "the moment of a kill is a time, not an event")]
 fn kill_often(home: &Home, arguments: &[&str], time: Duration, mut check: impl FnMut(u32)) {
     let mut killed = 0;
     for number in 0..KILLS {
