@@ -103,8 +103,9 @@ fn a_damaged_record_and_one_of_several_sessions_stay_as_they_are() {
     dir.write("several.jsonl", fixture("agents/opencode/2026-02/storage.jsonl"));
     dir.run("convert child.jsonl --to record -o child.json -q").expect(0, "");
     let mut torn = dir.read("child.json");
-    let middle = torn.len() / 2;
-    torn[middle..middle + 40].fill(b'{');
+    let list = br#""entries":["#;
+    let first = torn.windows(list.len()).position(|bytes| bytes == list).expect("entries") + list.len();
+    torn[first..first + 40].fill(b'{');
     dir.write("torn.json", &torn);
     dir.run("convert main.jsonl torn.json several.jsonl --to record --join -o out/ -q").expect(0, "");
     assert_eq!(dir.read("out/torn.record.json"), torn);

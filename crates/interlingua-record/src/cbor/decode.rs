@@ -45,10 +45,7 @@ pub fn is_cbor_record(beginning: &[u8]) -> bool {
         };
         rest = rest.get(length..).unwrap_or_default();
     }
-    match rest {
-        [0xa1..=0xb7, 0x60..=0x7b, ..] | [0xb8, _, 0x60..=0x7b, ..] => true,
-        _ => false,
-    }
+    matches!(rest, [0xa1..=0xb7, 0x60..=0x7b, ..] | [0xb8, _, 0x60..=0x7b, ..])
 }
 
 /// The number of tags before a record.

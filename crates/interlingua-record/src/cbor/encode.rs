@@ -4,7 +4,7 @@
 //! entries are encoded into a space that the caller lends (a temporary file), and the members around them stay in
 //! memory. Memory is bounded by the largest entry and by the members around the entries.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use interlingua::dialects::ours::record;
@@ -89,9 +89,7 @@ pub fn to_cbor(
                 return encoder.end_record(out);
             }
         }
-        if done.is_err() {
-            return done;
-        }
+        std::mem::replace(&mut done, Ok(()))?;
     }
 }
 
@@ -336,7 +334,7 @@ fn entry_item(
             let mut number = 0;
             list_of(value, |child| {
                 let length = path.len();
-                path.push_str(&format!("/{number}"));
+                let _ = write!(path, "/{number}");
                 number += 1;
                 let item = entry_item(child, is_v2, path, spelled);
                 path.truncate(length);
@@ -443,7 +441,7 @@ fn typed(value: Val<'_>, path: &mut String, spelled: &mut Spelled) -> Result<Cbo
             let mut number = 0;
             list_of(value, |element| {
                 let length = path.len();
-                path.push_str(&format!("/{number}"));
+                let _ = write!(path, "/{number}");
                 number += 1;
                 let item = typed(element, path, spelled);
                 path.truncate(length);
