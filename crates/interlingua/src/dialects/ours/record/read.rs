@@ -12,7 +12,7 @@ use super::events::{read_event, read_response, taken};
 use super::node::is_time;
 use super::profile::{DraftProfile, OURS};
 use super::read_entry::ReadEntry;
-use super::session::{Overview, UNKNOWN, read_source};
+use super::session::{Overview, UNKNOWN, pass_on_source};
 use super::unreadable;
 use super::usage::KnownResponses;
 use super::words::{self, SPEAKERS};
@@ -170,26 +170,7 @@ impl RecordReader {
         if data.and_then(|data| data.take_bool("final-newline", Field::Structure)) == Some(false) {
             out.kept_no_final_newline("interlingua");
         }
-        if let Some(source) = data.and_then(|data| data.get("source")) {
-            match read_source(source) {
-                // Redaction removes the digest, because a reader could test guesses about removed text with it.
-                None if source.is_null() => {
-                    source.note(Field::Structure);
-                    out.note(
-                        "redacted: the record names no source, so a restored log is not compared with it",
-                    );
-                }
-                Some(source) => out.source(&source),
-                None => {
-                    let at = "/session/vendor-ext/data/source".to_owned();
-                    out.problem(
-                        Code::Schema,
-                        Some(at),
-                        "expected `dialect`, `bytes` and `sha-256` of the source",
-                    );
-                }
-            }
-        }
+        pass_on_source(data, out);
         let is_marked = self.follows && !self.started && !self.complete;
         if facts != Session::default() || is_marked {
             // Values changed by the entries are newer than the values after the entries.

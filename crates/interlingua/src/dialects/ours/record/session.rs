@@ -3,11 +3,12 @@
 use super::node::is_time;
 use super::profile::{DraftProfile, OURS};
 use crate::dialects::Dialect;
+use crate::error::Code;
 use crate::json::JsonWriter;
 use crate::json::{Raw, Str};
 use crate::ledger::Ledger;
 use crate::model::{Field, Session, Spelling, Time, time};
-use crate::pipe::SourceDigest;
+use crate::pipe::{EventSink, SourceDigest};
 use crate::tape::Val;
 
 /// The filler for a required value that the source lacks.
@@ -273,8 +274,25 @@ fn write_source(source: &SourceDigest, json: &mut JsonWriter<'_>) {
     json.opt_u64("records", records.filter(|count| *count > 1)).key("sha-256").literal(sha256).end_object();
 }
 
+/// Passes on the source that our extension of the session names.
+pub(super) fn pass_on_source(data: Option<Val<'_>>, out: &mut EventSink<'_>) {
+    let Some(source) = data.and_then(|data| data.get("source")) else { return };
+    match read_source(source) {
+        Some(source) => out.source(&source),
+        // Redaction removes the digest, because a reader could test guesses about removed text with it.
+        None if source.is_null() => {
+            source.note(Field::Structure);
+            out.note("redacted: the record names no source, so a restored log is not compared with it");
+        }
+        None => {
+            let at = "/session/vendor-ext/data/source".to_owned();
+            out.problem(Code::Schema, Some(at), "expected `bytes`, `dialect` and `sha-256` of the source");
+        }
+    }
+}
+
 /// Reads the source of a record. `None` if a member is missing or has another form; the members are then unclaimed.
-pub(super) fn read_source(source: Val<'_>) -> Option<SourceDigest> {
+fn read_source(source: Val<'_>) -> Option<SourceDigest> {
     let members = ["dialect", "bytes", "sha-256"].map(|name| source.get(name));
     let [Some(dialect), Some(bytes), Some(sha256)] = members else { return None };
     let records = match source.get("records") {
