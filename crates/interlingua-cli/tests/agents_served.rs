@@ -372,9 +372,9 @@ fn list_74_the_server_connects_to_nobody() {
     }
     assert_eq!(served.post("/v1/sessions/s/terminate", &json!({})), 204);
     // strace ends with the server.
-    let server = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", served.child.id()));
-    let server = server.expect("the server is a child of strace");
-    assert!(Command::new("kill").args(["-TERM", server.trim()]).status().expect("kill runs").success());
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", served.child.id()));
+    let traced = children.expect("the server is a child of strace");
+    assert!(Command::new("kill").args(["-TERM", traced.trim()]).status().expect("kill runs").success());
     served.child.wait().expect("it ends");
     let calls = std::fs::read_to_string(&path).expect("the calls");
     let outward: Vec<&str> = calls.lines().filter(|call| call.contains("AF_INET")).collect();

@@ -1,5 +1,7 @@
 //! The source of a record and records in CBOR, tested through the command.
 
+#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
+
 mod support;
 
 use support::Dir;

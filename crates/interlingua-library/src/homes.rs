@@ -144,6 +144,7 @@ pub static HOMES: &[AgentHome] = &[
         folder: Folder::OtherHome { variable: "FACTORY_HOME_OVERRIDE", folder: ".factory" },
         patterns: &["sessions/*/*.jsonl", "sessions/*.jsonl"],
         is_one_for_each_folder: false,
+        companions: &["sessions/*/*.settings.json", "sessions/*.settings.json"],
     },
 ];
 

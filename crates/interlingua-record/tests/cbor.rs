@@ -1,8 +1,9 @@
 //! Records in CBOR: the same record and the same log in both directions, and hostile input.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot run has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run has failed")]
 
-mod support;
+#[path = "support/files.rs"]
+mod files;
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -14,7 +15,7 @@ use interlingua::pipe::Pipe;
 use interlingua::restore_check::RestoreCheck;
 use interlingua::sniff::sniff;
 use interlingua_record::cbor::{RECORD_TAG, RecordJson, is_cbor_record, to_cbor};
-use interlingua_record::signed::{KeyAlgorithm, SignSettings, SigningKey, sign, verify};
+use interlingua_record::signed::{KeyAlgorithm, PayloadForm, SignSettings, SigningKey, sign, verify};
 use serde_json::Value;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interlingua/fixtures");
@@ -67,7 +68,7 @@ fn fault(cbor: &[u8]) -> String {
 fn every_log_comes_back_from_its_record_in_cbor() {
     let mut count = 0;
     let mut logs = vec![("spellings".to_owned(), dialect("claude-code"), LOG.as_bytes().to_vec())];
-    for file in support::files(Path::new(FIXTURES), &["json", "jsonl"]) {
+    for file in files::files(Path::new(FIXTURES), &["json", "jsonl"]) {
         let bytes = fs::read(&file).unwrap();
         let guess = sniff(&bytes, true).filter(|guess| guess.dialect.plane == Plane::Log);
         if let Some(guess) = guess.filter(|guess| guess.role == Role::Log) {
@@ -204,7 +205,8 @@ fn a_record_in_cbor_is_signed_over_its_own_bytes() {
         key: &key,
         signer: "Ann",
         time: 1_770_000_000,
-        attached: false,
+        chain: None,
+        payload: PayloadForm::Detached,
         checkpoint: false,
         earlier: None,
     };

@@ -74,6 +74,7 @@ pub(crate) struct Sign {
 /// Prints for each signature whether it holds, who signed, and what is covered. Exit code 0 if the file has a signature and
 /// all its signatures hold, 3 if one does not hold.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Verify {
     /// The signature file, or the proof
     #[arg(value_name = "FILE")]

@@ -171,7 +171,7 @@ impl<L: Fn(&str) + Send + Sync> EditorServer<L> {
             "session/close" => {
                 let name = self.session(params)?.id.clone();
                 if let Some(session) = self.sessions.remove(&name) {
-                    session.close().await;
+                    Box::pin(session.close()).await;
                 }
                 Ok(messages::result(id, &json!({})))
             }
@@ -254,14 +254,14 @@ impl<L: Fn(&str) + Send + Sync> EditorServer<L> {
         }
         // A second load of an open session begins anew with its store.
         if let Some(open) = self.sessions.remove(id) {
-            open.close().await;
+            Box::pin(open.close()).await;
         }
         self.check_room()?;
         if !place.is_file() {
             return Err(unknown());
         }
         let daemon = Daemon::open(DaemonSettings::new(StorePlace::Sqlite(place.clone()))).await?;
-        let (session, mut bytes) = EditorSession::open(daemon, id, place, replay).await?;
+        let (session, mut bytes) = Box::pin(EditorSession::open(daemon, id, place, replay)).await?;
         if session.agent().id != self.settings.agent.id {
             let message = format!("the session `{id}` belongs to {}", session.agent().name);
             return Err(RpcError::params(message));

@@ -142,7 +142,7 @@ impl<'k> TransparencyLog<'k> {
         let width = index % TILE + 1;
         let mut bundle = match width {
             1 => Vec::new(),
-            _ => self.read(&self.tile("entries", index / TILE, width - 1))?,
+            _ => read(&self.tile("entries", index / TILE, width - 1))?,
         };
         bundle.extend_from_slice(&(entry.len() as u16).to_be_bytes());
         bundle.extend_from_slice(entry);
@@ -157,7 +157,7 @@ impl<'k> TransparencyLog<'k> {
             let name = level.to_string();
             let mut tile = match width {
                 1 => Vec::new(),
-                _ => self.read(&self.tile(&name, at / TILE, width - 1))?,
+                _ => read(&self.tile(&name, at / TILE, width - 1))?,
             };
             tile.extend_from_slice(&hash);
             self.write(&self.tile(&name, at / TILE, width), &tile)?;
@@ -176,7 +176,7 @@ impl<'k> TransparencyLog<'k> {
         if size == 0 {
             return Ok(sha256(&[]));
         }
-        if size.is_power_of_two() && start % size == 0 {
+        if size.is_power_of_two() && start.is_multiple_of(size) {
             return self.node(size.trailing_zeros(), start / size);
         }
         let middle = start + split(size);
@@ -191,7 +191,7 @@ impl<'k> TransparencyLog<'k> {
         let first = index << inner;
         let number = first / TILE;
         let width = first + (1 << inner) - number * TILE;
-        let tile = self.read(&self.tile(&row.to_string(), number, width))?;
+        let tile = read(&self.tile(&row.to_string(), number, width))?;
         let from = (first % TILE) as usize * 32;
         let hashes = tile.get(from..from + (32 << inner)).ok_or(LogFault::OtherTiles)?;
         complete_root(hashes).ok_or(LogFault::OtherTiles)
@@ -238,10 +238,6 @@ impl<'k> TransparencyLog<'k> {
             name = format!("{name}.p/{width}");
         }
         self.folder.join("tile").join(level).join(name)
-    }
-
-    fn read(&self, path: &Path) -> Result<Vec<u8>, LogFault> {
-        fs::read(path).map_err(|error| LogFault::Io(path.to_owned(), error))
     }
 
     /// Replaces a file by a complete one that is on the disk before it has its name.
@@ -327,4 +323,8 @@ fn lock(path: &Path) -> Result<File, LogFault> {
 fn lock(path: &Path) -> Result<File, LogFault> {
     use std::os::windows::fs::OpenOptionsExt as _;
     File::options().create(true).append(true).share_mode(0).open(path).map_err(|_| LogFault::Busy)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LogFault> {
+    fs::read(path).map_err(|error| LogFault::Io(path.to_owned(), error))
 }

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+mod files;
+
+pub(crate) use files::files;
+
 /// A record with its expected verdict.
 pub(crate) struct Probe {
     /// The file name without `.json`; for a derived probe also the JSON pointer of the changed value.
@@ -49,25 +53,6 @@ pub(crate) fn probes() -> Vec<Probe> {
 /// Every `*.json` file below `dir`.
 pub(crate) fn json_files(dir: &Path) -> Vec<PathBuf> {
     files(dir, &["json"])
-}
-
-/// Every file below `dir` with one of these extensions, sorted, so that failures come in the same order on every
-/// machine.
-pub(crate) fn files(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![dir.to_path_buf()];
-    while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(&dir).expect("the directory can be listed") {
-            let path = entry.expect("the directory can be listed").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|found| extensions.iter().any(|known| found == *known)) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 fn wrong_types(full: &Value) -> Vec<Probe> {

@@ -251,7 +251,8 @@ impl LogFile {
         if !literal {
             self.separate(out);
         }
-        let fillings = Fillings { is_line: !literal && self.ends_lines(), ..fillings };
+        let is_line = !literal && self.ends_lines() && is_reformatted(kept.frame_text());
+        let fillings = Fillings { is_line, ..fillings };
         out.json.bytes(before.strip_prefix('|').unwrap_or(before).as_bytes());
         let (is_head, is_tail) = (after == "[", before.starts_with(']'));
         let Filled { missing, holes } = if is_head || is_tail {
@@ -377,6 +378,12 @@ impl LogFile {
             End::Line | End::Head | End::Literal | End::Nothing => {}
         }
     }
+}
+
+/// Whether another program indented an entry of a record. A record that we write has no white space after the bracket of an
+/// entry, so a line break inside a kept frame is the log's own.
+fn is_reformatted(entry: &str) -> bool {
+    entry.trim_ascii_start().as_bytes().get(1).is_some_and(u8::is_ascii_whitespace)
 }
 
 /// Whether agents accept the time.

@@ -17,8 +17,8 @@ pub(super) struct Fillings<'f> {
     /// The text of a line of an unknown type. It fills the first hole for which the dialect has no value.
     pub(super) words: Option<&'f Str<'f>>,
     pub(super) class_of: ClassOf,
-    /// The frame is a line. A line break in it was added by a program that reformatted the record, and is left out with the
-    /// indentation after it.
+    /// The frame is a line of a record that another program reformatted. A line break in it was added by that program, and
+    /// is left out with the indentation after it.
     pub(super) is_line: bool,
 }
 

@@ -145,13 +145,24 @@ fn sample<C: Ord>(sources: &[&Source<'_>], in_all: usize) -> Sample<C> {
 
 // ---- Exceptions of a law: from, to, end of the path or field, reason -------------------------------------------------
 
+/// The digest of a source is no event: the pipe compares it with the log that is restored. Tests of restored records change
+/// each member.
+const OF_THE_SOURCE: &str = "describes the source as a whole, and is compared with the restored log";
+
 /// Leaves that a reader claims although they do not affect any event.
-const CLAIMED_IN_VAIN: &[Excuse] = &[];
+const CLAIMED_IN_VAIN: &[Excuse] = &[
+    ("record*", "*", "/session/vendor-ext/data/source/bytes", OF_THE_SOURCE),
+    ("record*", "*", "/session/vendor-ext/data/source/dialect", OF_THE_SOURCE),
+    ("record*", "*", "/session/vendor-ext/data/source/records", OF_THE_SOURCE),
+];
 
 /// Leaves that become a different field than they are claimed for.
 const NAMED_OTHERWISE: &[Excuse] = &[];
 
 const LEAVES: &[Excuse] = &[
+    ("record*", "*", "/session/vendor-ext/data/source/bytes", OF_THE_SOURCE),
+    ("record*", "*", "/session/vendor-ext/data/source/dialect", OF_THE_SOURCE),
+    ("record*", "*", "/session/vendor-ext/data/source/records", OF_THE_SOURCE),
     ("record*", "gemini-cli", "/session/session-end", "follows from the documents given back"),
     ("record*", "opencode", "/session/session-end", "follows from the documents given back"),
     (

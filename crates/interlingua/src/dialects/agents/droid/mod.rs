@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
             support: support::support,
         }),
     }],
-    reads_more: &[Field::StopReason, Field::CompactionKeptFrom, Field::NoticeType, Field::NoticeText],
+    reads_more: &[Field::StopReason, Field::NoticeType],
     sniff,
 };
 
