@@ -27,7 +27,8 @@ fn stdin_to_stdout() {
             r#""origin":"own","content":"hi","vendor-ext":{"vendor":"claude-code","data":{"type":"user","uuid":"~","#,
             r#""sessionId":"s","message":{"role":"user","content":"~"},"new":{"x":[1]}}}}],"#,
             r#""agent-meta":{"model-id":"unknown","model-provider":"anthropic","cli-name":"claude-code"},"#,
-            r#""vendor-ext":{"vendor":"interlingua","data":{"leaf":"a"}}}}"#,
+            r#""vendor-ext":{"vendor":"interlingua","data":{"leaf":"a","source":{"bytes":100,"dialect":"claude-code","#,
+            r#""sha-256":"56f338bc7389b485768454d55db8bfd6ee630608f92eb3c12616031cbe3ce175"}}}}}"#,
             "\n",
         )
     );

@@ -252,6 +252,10 @@ fn hits(input: &InputPlace, query: &SearchQuery) -> Result<Vec<SearchHit>, Sourc
     Ok(hits_in_lines(input, query, filter)?.0)
 }
 
+/// The dialects whose lines can be read alone: no text goes on in a further line, and no line repeats the text of
+/// another. Copilot CLI and Kimi write texts in pieces, Codex writes texts twice.
+const ITEM_IN_A_LINE: &[&str] = &["claude-code", "cursor", "droid", "pi", "qwen-code"];
+
 /// The most ids of calls that lines are searched for.
 const MOST_CALL_IDS: usize = 16;
 
@@ -265,7 +269,9 @@ fn hits_in_lines(
     let opened = input.open(MOST_UNPACKED)?;
     let identity = opened.identify(&name, &SourceHints::default())?;
     let from = (identity.dialect, identity.spec.role);
-    let mut filter = filter.filter(|_| identity.spec.framing == Framing::Lines);
+    let has_whole_items =
+        ITEM_IN_A_LINE.contains(&identity.dialect.name) && identity.spec.framing == Framing::Lines;
+    let mut filter = filter.filter(|_| has_whole_items);
     let is_filtered = filter.is_some();
     let finder = HitWriter::new(query);
     let filter_is_useless = |finder: &HitWriter| finder.unknown_calls() > MOST_CALL_IDS;

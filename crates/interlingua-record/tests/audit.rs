@@ -12,8 +12,8 @@ use interlingua_record::audit::{
 };
 use serde_json::Value;
 
-/// 2026-11-16T00:00:00Z.
-const NOW: u64 = 1_794_787_200_000;
+/// 2027-01-01T00:00:00Z, after the times of all fixtures.
+const NOW: u64 = 1_798_761_600_000;
 
 fn audit_of(dialect: &str, log: &[u8], policy: &str) -> Audit {
     let dialect = Dialect::named(dialect).expect("registered");
@@ -115,7 +115,7 @@ fn thoughts_begin_before_their_message_and_parts_are_written_before_it() {
 
 #[test]
 fn times_before_the_first_agents_and_in_the_future_are_found() {
-    for time in ["2021-12-31T23:59:59.000Z", "2026-11-18T00:00:00.000Z"] {
+    for time in ["2021-12-31T23:59:59.000Z", "2027-01-03T00:00:00.000Z"] {
         let log = line("u-1", None, time, PROMPT, "");
         assert_eq!(found("claude-code", &log, ""), ["implausible-time line 1, at `/timestamp`"], "{time}");
     }

@@ -56,7 +56,7 @@ fn sessions_of_a_later_version_are_refused() {
     drop(SessionLog::open(&place(&folder)).expect("created"));
     let database = rusqlite::Connection::open(folder.path().join("store.db")).expect("opens");
     database.execute("UPDATE store_meta SET value = 3 WHERE name = 'sessions'", []).expect("changed");
-    let error = SessionLog::open(&place(&folder)).err().expect("refused");
+    let error = SessionLog::open(&place(&folder)).map(drop).expect_err("refused");
     assert!(matches!(error, StoreError::Newer(3, 2)), "{error}");
     open(&place(&folder)).expect("the exchanges are readable");
 }

@@ -88,7 +88,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 
-    /// The public key of the signer (PEM)
+    /// The public key of the signer (PEM); `--trust` takes its place
     #[arg(long, value_name = "FILE", required_unless_present = "trust", conflicts_with = "trust")]
     pub(crate) key: Option<PathBuf>,
 

@@ -356,7 +356,7 @@ mod tests {
                 r#"{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}"#,
             ),
             ("claude-code", "Bash", r#"{"command":5}"#),
-            ("claude-code", "Bash", r#"{}"#),
+            ("claude-code", "Bash", "{}"),
             (
                 "pi",
                 "edit",

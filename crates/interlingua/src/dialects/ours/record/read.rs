@@ -12,7 +12,7 @@ use super::events::{read_event, read_response, taken};
 use super::node::is_time;
 use super::profile::{DraftProfile, OURS};
 use super::read_entry::ReadEntry;
-use super::session::{Overview, UNKNOWN, pass_on_source};
+use super::session::{Overview, UNKNOWN, known, pass_on_source, provider};
 use super::unreadable;
 use super::usage::KnownResponses;
 use super::words::{self, SPEAKERS};
@@ -184,27 +184,6 @@ impl RecordReader {
                 out.event(&Event::SessionUpdated(again));
             }
         }
-    }
-}
-
-/// A required text member; `unknown` is the writer's filler for a missing value.
-fn known<'t>(map: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
-    let val = map.get(name)?;
-    if val.is(UNKNOWN) {
-        val.note(Field::Structure);
-        return None;
-    }
-    val.take_text(field)
-}
-
-/// The provider of the model. A provider that follows from the agent is structure.
-fn provider(meta: Val<'_>) -> Option<Str<'_>> {
-    let agent = meta.get("cli-name").and_then(|name| name.str());
-    let issuer = agent.and_then(|agent| Dialect::named(agent.as_escaped())?.issuer);
-    let usual = meta.get("model-provider").filter(|own| issuer.is_some_and(|issuer| own.is(issuer)));
-    match usual {
-        Some(usual) => usual.note_text(Field::SessionProvider),
-        None => known(meta, "model-provider", Field::SessionProvider),
     }
 }
 

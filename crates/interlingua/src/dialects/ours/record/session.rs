@@ -316,6 +316,27 @@ fn read_source(source: Val<'_>) -> Option<SourceDigest> {
     Some(read)
 }
 
+/// A required text member; `unknown` is the writer's filler for a missing value.
+pub(super) fn known<'t>(map: Val<'t>, name: &str, field: Field) -> Option<Str<'t>> {
+    let val = map.get(name)?;
+    if val.is(UNKNOWN) {
+        val.note(Field::Structure);
+        return None;
+    }
+    val.take_text(field)
+}
+
+/// The provider of the model. A provider that follows from the agent is structure.
+pub(super) fn provider(meta: Val<'_>) -> Option<Str<'_>> {
+    let agent = meta.get("cli-name").and_then(|name| name.str());
+    let issuer = agent.and_then(|agent| Dialect::named(agent.as_escaped())?.issuer);
+    let usual = meta.get("model-provider").filter(|own| issuer.is_some_and(|issuer| own.is(issuer)));
+    match usual {
+        Some(usual) => usual.note_text(Field::SessionProvider),
+        None => known(meta, "model-provider", Field::SessionProvider),
+    }
+}
+
 /// The time, unless empty.
 fn told(time: &str) -> Option<Raw<'_>> {
     (!time.is_empty()).then(|| Raw::new(time))
