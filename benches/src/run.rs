@@ -21,7 +21,16 @@ pub fn pipe(from: Side, to: Side) -> Pipe {
 
 /// Converts a whole input, in chunks as a file is read.
 pub fn convert(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
-    let mut pipe = pipe(from, to);
+    convert_by(pipe(from, to), bytes, out);
+}
+
+/// Converts a whole input, without the digest of the source.
+pub fn convert_without_digest(from: Side, to: Side, bytes: &[u8], out: &mut dyn Output) {
+    let options = Options::default().without_digest(true);
+    convert_by(Pipe::new(from, to, &options).expect("registered"), bytes, out);
+}
+
+fn convert_by(mut pipe: Pipe, bytes: &[u8], out: &mut dyn Output) {
     let mut chunks = bytes.chunks(64 << 10);
     let last = chunks.next_back().unwrap_or_default();
     for chunk in chunks {

@@ -245,7 +245,8 @@ impl Pipe {
             made = MappedTools::before(made, to.0.name, options);
         }
         let pipe = Self::join(from.0, spec, reader(options), (made, writer.support), options);
-        Ok(Self { hashed: Hashed::of(from.0, to), ..pipe })
+        let hashed = if options.without_digest { Hashed::Nothing } else { Hashed::of(from.0, to) };
+        Ok(Self { hashed, ..pipe })
     }
 
     /// Whether bytes pass unchanged and unread.
