@@ -11,7 +11,7 @@ const LONGEST_WORDS: usize = 400;
 pub(crate) struct Headline {
     pub(crate) id: Option<String>,
     pub(crate) cwd: Option<String>,
-    /// The session that started this one.
+    /// The id of the parent session.
     pub(crate) parent: Option<String>,
     /// The last title: agents write a better title as a session goes on.
     pub(crate) title: Option<String>,

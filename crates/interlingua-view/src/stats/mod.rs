@@ -50,7 +50,7 @@ pub struct SessionOverview {
     pub id: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
-    /// The id of the session that started this one.
+    /// The id of the parent session.
     pub parent: Option<String>,
     /// The title.
     pub title: Option<String>,

@@ -44,7 +44,7 @@ pub(crate) enum ToolArgument {
     Remark,
     /// A value that means the default: another value has no counterpart.
     Fixed(&'static str),
-    /// A limit of the agent for its own output. It says nothing about the work of the tool.
+    /// A limit of the agent for its own output. The limit does not change the work of the tool.
     OutputLimit,
 }
 
