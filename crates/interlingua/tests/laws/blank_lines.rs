@@ -6,7 +6,7 @@ use interlingua::ledger::{Report, Row};
 
 use crate::support::books::Source;
 use crate::support::leaves::counting_law;
-use crate::support::{Case, Law, Way, convert, fixtures, other_targets, same};
+use crate::support::{Case, Law, Way, convert, fixtures, other_law_targets, same};
 
 /// How many fixtures of a dialect are tested: the smallest.
 const FIXTURES: usize = 3;
@@ -17,7 +17,7 @@ fn a_blank_last_line_is_neither_counted_nor_lost() {
     for case in logs() {
         let blank = with_blank_line(&case);
         let source = Source::of(&blank);
-        for to in other_targets(&case) {
+        for to in other_law_targets(&case) {
             let (without, with) = (convert(case.way, to, &case.bytes), convert(case.way, to, &blank.bytes));
             let [before, after] = [&without.report, &with.report].map(books);
             law.holds(before == after, || format!("{case} -> {}: {before:?} became {after:?}", to.0.name));

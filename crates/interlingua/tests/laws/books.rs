@@ -14,7 +14,7 @@ use crate::support::leaves::{Words, counting_law, leaf_law, nothing_law};
 use crate::support::readers::{naming_law, reader_law};
 use crate::support::said::said_law;
 use crate::support::tamper::writer_law;
-use crate::support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_targets, share};
+use crate::support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_law_targets, share};
 
 #[test]
 fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
@@ -79,7 +79,7 @@ fn a_canary_is_in_the_output_or_its_leaf_is_lost() {
         |source| source.case.bytes.len(),
         |source| {
             let planted = plant(source);
-            let targets = other_targets(source.case);
+            let targets = other_law_targets(source.case);
             planted
                 .iter()
                 .flat_map(|planted| targets.iter().flat_map(|to| canary_law(planted, *to)))
@@ -117,7 +117,7 @@ fn everywhere(law: impl Fn(&[&'static Source<'static>], Way) -> Vec<Breach> + Sy
     let kinds = kinds();
     let pairs: Vec<(&Alike, Way)> = kinds
         .iter()
-        .flat_map(|kind| other_targets(kind[0].case).into_iter().map(move |to| (kind, to)))
+        .flat_map(|kind| other_law_targets(kind[0].case).into_iter().map(move |to| (kind, to)))
         .collect();
     let found = share(&pairs, |(kind, _)| length(kind), |(kind, to)| law(kind, *to));
     found.into_iter().flatten().collect()

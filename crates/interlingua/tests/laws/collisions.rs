@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::support::{Case, Law, Way, convert, fixtures, on_two_threads, targets};
+use crate::support::{Case, Law, Way, convert, fixtures, law_targets, on_two_threads};
 use interlingua::check::CheckWriter;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::ledger::{Report, Row};
@@ -206,7 +206,7 @@ fn ids_that_share_a_hash_are_two_ids_in_every_dialect() {
                     broken.push(format!("{case}: `check` takes {two} for {one} in the place of {old:?}"));
                 }
                 // Each pair of ids is tested with some targets; all pairs together cover every target.
-                for to in targets(case).into_iter().skip(number % 3).step_by(3) {
+                for to in law_targets(case).into_iter().skip(number % 3).step_by(3) {
                     let (found, expected) = (convert(case.way, to, &collide), convert(case.way, to, &differ));
                     let is_told = told(&found.report, [two, &other]) == told(&expected.report, ["", ""]);
                     if !is_told || found.bytes.len() != expected.bytes.len() {
@@ -258,7 +258,7 @@ fn names_that_share_a_hash_have_a_path_each_in_every_dialect() {
             let (before, rest) = text.split_at(at + 1);
             let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
             let new = format!(r#"{before}"{one}":1,"{two}":"two"{comma}{rest}"#);
-            for to in targets(&case) {
+            for to in law_targets(&case) {
                 let report = convert(case.way, to, new.as_bytes()).report;
                 let rows = || report.lost_paths.iter().chain(&report.kept_paths);
                 let lists = |name: &String| rows().any(|row| row.path.contains(name.as_str()));

@@ -10,7 +10,7 @@
 
 use crate::support::watch::{Look, watch};
 use crate::support::{
-    Case, Law, Way, can_read, convert, fixtures_and_ours, is_asked, on_two_threads, other_targets,
+    Case, Law, Way, can_read, convert, fixtures_and_ours, is_asked, on_two_threads, other_law_targets,
 };
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::framing::Framing;
@@ -180,7 +180,7 @@ fn with_awkward_values(case: &Case, picks: &[usize]) -> Vec<u8> {
 /// The targets that are written as frames. A record is always a single document.
 fn framed_targets(case: &Case) -> Vec<Way> {
     let is_framed = |to: &Way| !matches!(framing(*to), Framing::Whole) && !to.0.name.starts_with("record");
-    other_targets(case).into_iter().filter(|to| is_framed(to) && !case.is_restored_by(*to)).collect()
+    other_law_targets(case).into_iter().filter(|to| is_framed(to) && !case.is_restored_by(*to)).collect()
 }
 
 fn framing((dialect, role): Way) -> Framing {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::support::{convert, fixtures, on_two_threads, other_targets};
+use crate::support::{convert, fixtures, on_two_threads, other_law_targets};
 use interlingua::dialects::{Plane, Role};
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ fn p67_p68_a_stream_cut_anywhere_is_well_formed_and_never_a_clean_end() {
         .collect();
     let wrong = on_two_threads(&streams, |case| {
         let mut wrong = Vec::new();
-        for to in other_targets(case).into_iter().filter(|to| to.0.plane == Plane::Wire) {
+        for to in other_law_targets(case).into_iter().filter(|to| to.0.plane == Plane::Wire) {
             for cut in 0..case.bytes.len() {
                 let heard = &case.bytes[..cut];
                 let out = String::from_utf8(convert(case.way, to, heard).bytes).unwrap();

@@ -161,6 +161,35 @@ pub fn other_targets(case: &Case) -> Vec<Way> {
     targets(case).into_iter().filter(|to| !same(*to, case.way)).collect()
 }
 
+/// The targets of a law: every fourth target and the main target, another fourth for each case, or all targets with
+/// `INTERLINGUA_ALL_TARGETS`. CI sets the variable; the test command of the README takes a few minutes without it.
+pub fn law_targets(case: &Case) -> Vec<Way> {
+    let targets = targets(case);
+    if all_targets() {
+        return targets;
+    }
+    let main = main_target(case);
+    // The sum differs between the fixtures of a dialect, so that together they are converted to every target.
+    let turn: usize = case.name.bytes().chain(case.way.0.name.bytes()).map(usize::from).sum();
+    let is_chosen = |(number, to): &(usize, Way)| {
+        (number + turn).is_multiple_of(SAMPLED) || main.is_some_and(|main| same(main, *to))
+    };
+    targets.into_iter().enumerate().filter(is_chosen).map(|(_, to)| to).collect()
+}
+
+/// The targets of a law other than the source dialect.
+pub fn other_law_targets(case: &Case) -> Vec<Way> {
+    law_targets(case).into_iter().filter(|to| !same(*to, case.way)).collect()
+}
+
+/// One of so many targets is tested by a law if not all targets are requested.
+pub const SAMPLED: usize = 4;
+
+/// Whether a law tests all targets.
+pub fn all_targets() -> bool {
+    full() || asked_for().is_some() || std::env::var_os("INTERLINGUA_ALL_TARGETS").is_some()
+}
+
 /// The most informative target of a fixture: the record for logs, universal events for live output, else any.
 pub fn main_target(case: &Case) -> Option<Way> {
     let wanted = if case.way.1 == Role::Log { "record" } else { "universal" };

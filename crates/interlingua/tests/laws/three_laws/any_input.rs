@@ -7,7 +7,7 @@ use crate::support::grammar::document;
 use crate::support::watch::{Look, watch};
 use crate::support::{
     Case, Law, can_read, can_write, convert, convert_pieces, first_difference, fixtures_and_ours, full,
-    is_asked, on_two_threads, record, targets,
+    is_asked, law_targets, on_two_threads, record,
 };
 use interlingua::dialects::{Plane, Role};
 use interlingua::error::Code;
@@ -28,7 +28,7 @@ fn mutated_input_never_panics_and_still_adds_up() {
             let seed = number.wrapping_add(round) as u64;
             let bytes = mutate(&case.bytes, &mut Dice::new(seed));
             // Each mutation is different for the reader; each target is tested with some of them.
-            let targets = targets(case).into_iter().enumerate();
+            let targets = law_targets(case).into_iter().enumerate();
             for (_, to) in targets.filter(|(number, _)| full() || (number + round).is_multiple_of(MUTATED)) {
                 let run = catch_unwind(AssertUnwindSafe(|| {
                     let whole = convert(case.way, to, &bytes);
@@ -100,7 +100,7 @@ fn every_way(bytes: &[u8], size: usize) {
                 bytes: bytes.to_vec(),
                 made_from: Some((dialect, spec.role)),
             };
-            for to in targets(&case) {
+            for to in law_targets(&case) {
                 let whole = convert(case.way, to, bytes);
                 assert!(whole.report.adds_up(), "{case} -> {}: {}", to.0.name, counts(&whole.report));
                 assert!(convert_pieces(case.way, to, bytes.chunks(size)) == whole, "{case} -> {}", to.0.name);

@@ -4,8 +4,8 @@ use crate::support::books::find;
 use crate::support::damage::perturb;
 use crate::support::watch::{Look, SeenFrame, SeenLeaf, watch};
 use crate::support::{
-    Case, Law, convert, first_difference, fixtures, fixtures_and_ours, full, is_asked, on_two_threads,
-    record, restorable, targets,
+    Case, Law, convert, first_difference, fixtures, fixtures_and_ours, full, is_asked, law_targets,
+    on_two_threads, record, restorable,
 };
 use interlingua::dialects::Plane;
 
@@ -15,7 +15,7 @@ use super::{SOME, counts};
 fn leaves_add_up_to_every_target() {
     let mut law = Law::new("leaves in = mapped + kept + lost");
     for case in fixtures_and_ours() {
-        for to in targets(&case) {
+        for to in law_targets(&case) {
             let report = convert(case.way, to, &case.bytes).report;
             law.holds(report.adds_up(), || format!("{case} -> {}: {}", to.0.name, counts(&report)));
         }

@@ -3,7 +3,7 @@
 use crate::support::watch::{Look, watch};
 use crate::support::{
     Case, Law, Outcome, Way, convert, convert_pieces, first_difference, fixtures_and_ours, full, is_asked,
-    main_target, on_two_threads, other_targets, same, targets,
+    law_targets, main_target, on_two_threads, other_law_targets, same,
 };
 use interlingua::error::Code;
 
@@ -42,7 +42,7 @@ fn any_chunking_gives_the_same_bytes_and_the_same_report() {
     let mut law = Law::new("chunks of any size: same bytes, same report");
     let broken = on_two_threads(&fixtures_and_ours(), |case| {
         let mut broken = Vec::new();
-        for (number, to) in targets(case).into_iter().enumerate() {
+        for (number, to) in law_targets(case).into_iter().enumerate() {
             let whole = convert(case.way, to, &case.bytes);
             let again = convert(case.way, to, &case.bytes);
             if again != whole {
@@ -77,7 +77,7 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
     let mut law = Law::new("cut in two at any byte: same bytes, same report");
     let broken = on_two_threads(&fixtures_and_ours(), |case| {
         let mut broken = Vec::new();
-        let others = other_targets(case);
+        let others = other_law_targets(case);
         for (number, &to) in others.iter().enumerate() {
             let whole = convert(case.way, to, &case.bytes);
             let mut check = |how: &str, out: &Outcome| {
@@ -126,7 +126,7 @@ fn a_source_that_stops_anywhere_still_adds_up_in_order() {
                 break;
             }
         }
-        for (number, to) in targets(case).into_iter().enumerate() {
+        for (number, to) in law_targets(case).into_iter().enumerate() {
             for end in places(case.bytes.len(), FEW, number) {
                 let report = convert(case.way, to, &case.bytes[..end]).report;
                 if !report.adds_up() {

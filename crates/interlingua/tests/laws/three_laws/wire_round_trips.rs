@@ -3,7 +3,7 @@
 
 use crate::support::books::{Excuse, judge};
 use crate::support::there_and_back::there_and_back_law;
-use crate::support::{Case, can_read, can_write, fixtures, other_targets};
+use crate::support::{Case, can_read, can_write, fixtures, other_law_targets};
 use interlingua::dialects::Plane;
 
 #[test]
@@ -11,7 +11,7 @@ fn wire_there_and_back_differs_only_by_what_was_lost() {
     let cases: Vec<Case> = fixtures().into_iter().filter(|case| case.way.0.plane == Plane::Wire).collect();
     let mut breaches = Vec::new();
     for case in cases.iter().filter(|case| can_write(case.way)) {
-        let others = other_targets(case);
+        let others = other_law_targets(case);
         for to in others.into_iter().filter(|to| to.0.plane == Plane::Wire && can_read(*to)) {
             breaches.extend(there_and_back_law(case, to));
         }
