@@ -1,6 +1,8 @@
 //! Conversions of generated input, for callgrind: `instructions WALK UNITS TIMES`. `cargo xtask instructions` runs it once
 //! with one conversion and once with two, so that the start and the generated input do not count.
 //!
+//! `instructions file DIALECT PATH TIMES` converts a log of that dialect to a record instead.
+//!
 //! The digest of the source of a record is left out: processors hash by instructions that callgrind does not have, so the
 //! instructions of the digest would hide those of the conversion. `docs/performance.md` has its cost.
 
@@ -11,6 +13,9 @@ use interlingua_testing::generate::{anthropic_stream, claude_line, codex_line};
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let walk = arguments.next().unwrap_or_default();
+    if walk == "file" {
+        return convert_file(arguments);
+    }
     let mut number = || arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (units, times): (u64, u64) = (number(), number());
     let lines = |line: fn(u64, &mut Vec<u8>)| {
@@ -36,6 +41,24 @@ fn main() {
     for _ in 0..times {
         let mut out = Vec::new();
         convert_without_digest(side(from.0, from.1), side(to.0, to.1), &input, &mut out);
+        std::hint::black_box(out);
+    }
+}
+
+/// Converts a log file to a record: the dialect, the path and the number of conversions are arguments.
+fn convert_file(mut arguments: impl Iterator<Item = String>) {
+    let mut next = || arguments.next().unwrap_or_default();
+    let (dialect, path, times) = (next(), next(), next().parse().unwrap_or(1));
+    let input = match std::fs::read(&path) {
+        Ok(input) => input,
+        Err(error) => {
+            eprintln!("cannot read `{path}`: {error}");
+            std::process::exit(2);
+        }
+    };
+    for _ in 0..times {
+        let mut out = Vec::new();
+        convert_without_digest(side(&dialect, Role::Log), side("record", Role::Log), &input, &mut out);
         std::hint::black_box(out);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::ops::Range;
 
 use super::one_line::{append_one_line, find_break};
 use crate::json::{Raw, Str, base64, escape_pieces};
@@ -117,6 +118,8 @@ struct KeptTail {
     start: Option<usize>,
     /// A copy of the tail's bytes that were passed on.
     passed: Vec<u8>,
+    /// The ranges of long texts in the tail, without their quotes.
+    texts: Vec<(usize, usize)>,
 }
 
 impl KeptTail {
@@ -132,6 +135,7 @@ impl KeptTail {
     fn clear(&mut self) {
         self.start = None;
         self.passed.clear();
+        self.texts.clear();
     }
 }
 
@@ -188,6 +192,7 @@ impl JsonBuffer {
         if let Some(start) = self.kept.start {
             out.kept.clear();
             out.kept.start = Some(length + start);
+            std::mem::swap(&mut out.kept.texts, &mut self.kept.texts);
         }
         self.clear();
     }
@@ -235,6 +240,9 @@ impl JsonWriter<'_> {
     /// The maximum size of the buffer before it is passed on.
     pub const BUFFER: usize = 64 << 10;
 
+    /// A longer text is noted: see [`JsonWriter::note_text`].
+    pub(crate) const LONG_TEXT: usize = 256;
+
     /// The same writer with a shorter lifetime.
     pub fn reborrow(&mut self) -> JsonWriter<'_> {
         let out: Option<&mut dyn Output> = match &mut self.out {
@@ -250,6 +258,18 @@ impl JsonWriter<'_> {
         JsonWriter { room: usize::MAX, ..self.reborrow() }
     }
 
+    /// Keeps all bytes in the buffer until [`JsonWriter::resume_spilling`], which takes the returned size.
+    #[inline]
+    pub(crate) const fn suspend_spilling(&mut self) -> usize {
+        std::mem::replace(&mut self.room, usize::MAX)
+    }
+
+    /// Passes output on again once the buffer exceeds `room`.
+    #[inline]
+    pub(crate) const fn resume_spilling(&mut self, room: usize) {
+        self.room = room;
+    }
+
     /// Passes the buffer on if it is full.
     #[inline]
     pub(crate) fn pass_on_full(&mut self) {
@@ -262,6 +282,7 @@ impl JsonWriter<'_> {
     #[inline]
     pub(crate) fn begin_tail(&mut self) {
         self.kept.passed.clear();
+        self.kept.texts.clear();
         self.kept.start = Some(self.buffer.len());
     }
 
@@ -287,11 +308,31 @@ impl JsonWriter<'_> {
         Cow::Owned([&self.kept.passed, buffered].concat())
     }
 
+    /// The ranges of the tail that are long texts of the source, in order: JSON strings without their quotes.
+    pub(crate) fn tail_texts(&self) -> impl Iterator<Item = Range<usize>> {
+        self.kept.texts.iter().map(|(start, end)| *start..*end)
+    }
+
+    /// Notes that the given range of the tail will be a long text: a JSON string, or a piece of it, without its quotes.
+    /// The text was parsed as a string, and ends where an escape ends. Texts are noted in their order.
+    #[inline]
+    pub(crate) fn note_text(&mut self, start: usize, end: usize) {
+        if self.kept.start.is_some() {
+            self.kept.texts.push((start, end));
+        }
+    }
+
+    /// The length of the tail once a comma before the next value is written.
+    pub(crate) fn before_value(&self) -> usize {
+        self.tail_length() + usize::from(*self.comma)
+    }
+
     /// Replaces the bytes of the tail from `at` on. Bytes that were passed on are final: the new bytes must begin with
     /// them.
     pub(crate) fn replace_tail(&mut self, at: usize, bytes: &[u8]) {
         let Some(start) = self.kept.start else { return };
         let passed = self.kept.passed.len();
+        self.kept.texts.retain(|(_, end)| *end <= at);
         self.buffer.truncate(start + at.saturating_sub(passed));
         self.bytes(bytes.get(passed.saturating_sub(at)..).unwrap_or_default());
     }
@@ -545,7 +586,12 @@ impl JsonWriter<'_> {
     /// Writes a piece of an open string.
     #[inline]
     pub fn piece(&mut self, text: &Str<'_>) -> &mut Self {
-        self.bytes(text.as_escaped().as_bytes());
+        let text = text.as_escaped();
+        if text.len() > Self::LONG_TEXT {
+            let start = self.tail_length();
+            self.note_text(start, start + text.len());
+        }
+        self.bytes(text.as_bytes());
         self
     }
 

@@ -47,13 +47,50 @@ pub(crate) struct TextKey([DefaultHasher; 2]);
 
 impl Default for TextKey {
     fn default() -> Self {
-        static SECRET: OnceLock<RandomState> = OnceLock::new();
-        let secret = SECRET.get_or_init(RandomState::new);
-        Self([1, 2].map(|number| {
-            let mut hasher = secret.build_hasher();
-            hasher.write_u64(number);
-            hasher
-        }))
+        Self([1, 2].map(secret_hasher))
+    }
+}
+
+/// A hasher with the secret of this run, after a number.
+fn secret_hasher(number: u64) -> DefaultHasher {
+    static SECRET: OnceLock<RandomState> = OnceLock::new();
+    let mut hasher = SECRET.get_or_init(RandomState::new).build_hasher();
+    hasher.write_u64(number);
+    hasher
+}
+
+/// Blocks of a long text are reduced to 32 bytes each before they are hashed, by the NH function of UMAC (RFC 4418) with
+/// words of 64 bits: for random keys that nobody knows, two distinct blocks of the same length have the same 32 bytes
+/// with a probability of 2^-128. It takes a quarter of the time of the two hashes.
+struct BlockKeys([u64; BlockKeys::WORDS + 2]);
+
+impl BlockKeys {
+    /// The number of words in a block.
+    const WORDS: usize = 128;
+    const BYTES: usize = 8 * Self::WORDS;
+
+    fn of_run() -> &'static Self {
+        static KEYS: OnceLock<BlockKeys> = OnceLock::new();
+        // No text key begins with these numbers, so the secret may be shared.
+        KEYS.get_or_init(|| Self(std::array::from_fn(|at| secret_hasher(0x100 + at as u64).finish())))
+    }
+
+    /// Reduces a block. The second half uses the same keys, shifted by a pair.
+    fn reduce(&self, block: &[u8]) -> [u128; 2] {
+        let (pairs, rest) = block.as_chunks::<16>();
+        let mut last = [0; 16];
+        rest.iter().zip(&mut last).for_each(|(byte, place)| *place = *byte);
+        let last = Some(&last).filter(|_| !rest.is_empty());
+        let mut sums = [0u128; 2];
+        for (pair, keys) in pairs.iter().chain(last).zip(self.0.windows(4).step_by(2)) {
+            let all = u128::from_le_bytes(*pair);
+            let (low, high) = (all as u64, (all >> 64) as u64);
+            for (sum, keys) in sums.iter_mut().zip(keys.chunks_exact(2)) {
+                let product = u128::from(low.wrapping_add(keys[0])) * u128::from(high.wrapping_add(keys[1]));
+                *sum = sum.wrapping_add(product);
+            }
+        }
+        sums
     }
 }
 
@@ -74,7 +111,13 @@ impl TextKey {
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.piece(&(bytes.len() as u64).to_le_bytes());
-        self.piece(bytes);
+        if bytes.len() <= LONG_TEXT {
+            return self.piece(bytes);
+        }
+        let keys = BlockKeys::of_run();
+        for block in bytes.chunks(BlockKeys::BYTES) {
+            keys.reduce(block).iter().for_each(|sum| self.piece(&sum.to_le_bytes()));
+        }
     }
 
     #[inline]
@@ -83,6 +126,9 @@ impl TextKey {
         u128::from(one.finish()) << 64 | u128::from(two.finish())
     }
 }
+
+/// A longer text is reduced block by block before it is hashed.
+const LONG_TEXT: usize = 256;
 
 /// The key of a text within this run: see [`TextKey`].
 pub(crate) fn text_key(text: &str) -> u128 {
@@ -93,6 +139,8 @@ pub(crate) fn text_key(text: &str) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::{TextKey, text_key};
 
     #[test]
@@ -107,6 +155,42 @@ mod tests {
         }
         assert_ne!(text_key("a"), text_key("b"));
         assert_ne!(text_key(""), text_key("\0"));
+    }
+
+    #[test]
+    fn every_byte_of_a_long_text_changes_its_key() {
+        let text: Vec<u8> = (0..3000u32).map(|number| (number % 251) as u8).collect();
+        let key_of = |bytes: &[u8]| {
+            let mut key = TextKey::default();
+            key.bytes(bytes);
+            key.end()
+        };
+        let mut keys = HashSet::from([key_of(&text)]);
+        assert!(!keys.insert(key_of(&text)), "the same text has the same key");
+        for at in 0..text.len() {
+            let mut other = text.clone();
+            other[at] ^= 1;
+            assert!(keys.insert(key_of(&other)), "byte {at}");
+        }
+        // Another length, also one that only adds zeros to the last block.
+        for length in (2900..text.len()).chain([257, 1024, 2048]) {
+            assert!(keys.insert(key_of(&text[..length])), "length {length}");
+        }
+        let mut longer = text.clone();
+        for _ in 0..20 {
+            longer.push(0);
+            assert!(keys.insert(key_of(&longer)), "length {}", longer.len());
+        }
+        // Blocks, and words of a block, in another order.
+        let mut swapped = text.clone();
+        swapped.rotate_left(1024);
+        assert!(keys.insert(key_of(&swapped)));
+        let mut swapped = text.clone();
+        swapped[..32].rotate_left(16);
+        assert!(keys.insert(key_of(&swapped)));
+        let mut swapped = text;
+        swapped[..16].rotate_left(8);
+        assert!(keys.insert(key_of(&swapped)));
     }
 
     #[test]

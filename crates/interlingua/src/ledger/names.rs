@@ -102,18 +102,17 @@ impl Names {
         // The document itself, regardless of its name in an enclosing document.
         let Some(container) = self.around.last() else { return PathNumber::DOCUMENT };
         let PathNumber(parent) = container.path;
-        let name = value.name();
-        let text = name.text(value.frame_text());
+        let (name, frame) = (value.name(), value.frame_text());
         if let Some(guess) = self.nodes.get(self.last as usize).map(|last| last.next)
+            && guess != 0
             && let Some(node) = self.nodes.get(guess as usize)
             && node.parent == parent
-            && is_named(node, text)
-            && guess != 0
+            && is_named(node, name.bytes(frame))
         {
             self.last = guess;
             return PathNumber(guess);
         }
-        self.find(parent, name, text)
+        self.find(parent, name, name.text(frame))
     }
 
     #[inline(never)]
@@ -127,7 +126,12 @@ impl Names {
         let is_short = text.is_none_or(|text| text.len() <= LONGEST_NAME);
         let first = self.by_hash.get(&key).copied().filter(|_| is_short);
         let known = match first {
-            Some(first) if self.nodes.get(first as usize).is_some_and(|node| is_named(node, text)) => {
+            Some(first)
+                if self
+                    .nodes
+                    .get(first as usize)
+                    .is_some_and(|node| is_named(node, text.map(str::as_bytes))) =>
+            {
                 Some(first)
             }
             None if is_short => None,
@@ -192,9 +196,9 @@ impl Names {
 }
 
 #[inline]
-fn is_named(node: &PathNode, text: Option<&str>) -> bool {
-    match (&node.name, text) {
-        (Some(name), Some(text)) => same(name.as_bytes(), text.as_bytes()),
+fn is_named(node: &PathNode, name: Option<&[u8]>) -> bool {
+    match (&node.name, name) {
+        (Some(own), Some(name)) => same(own.as_bytes(), name),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     }

@@ -240,6 +240,33 @@ impl LineHoles {
         }
     }
 
+    /// Notes the long strings of a line that [`LineHoles::write`] writes next: see [`JsonWriter::note_text`].
+    #[cold]
+    pub(crate) fn note_texts(&self, leftover: LeftoverBody<'_>, out: &mut JsonWriter<'_>) {
+        let LeftoverBody::Frame(tape) = leftover else { return };
+        let (root, mut values) = (tape.root(), self.values.iter().peekable());
+        // A comma before the line, and holes of another length than their values, shift the strings.
+        let mut written = out.before_value();
+        let mut copied = root.span().start;
+        for string in root.strings().filter(|string| string.span().len() > JsonWriter::LONG_TEXT + 2) {
+            let span = string.span();
+            while let Some(value) = values.next_if(|value| (value.end as usize) <= span.start) {
+                match value.sort {
+                    LineValueSort::Hole => {
+                        written += value.start as usize - copied + HOLE.len();
+                        copied = value.end as usize;
+                    }
+                    LineValueSort::Tildes => written += 1,
+                    LineValueSort::Word => {}
+                }
+            }
+            if values.peek().is_none_or(|value| span.end <= value.start as usize) {
+                let start = written + span.start - copied + 1;
+                out.note_text(start, start + span.len() - 2);
+            }
+        }
+    }
+
     fn write_frame(&self, root: Val<'_>, out: &mut JsonWriter<'_>) {
         let bytes = root.frame_text().as_bytes();
         let std::ops::Range { start: mut copied, end } = root.span();

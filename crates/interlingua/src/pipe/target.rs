@@ -65,20 +65,6 @@ impl WriterOutput<'_> {
         WriterOutput { json, ledger: self.ledger, frame, place, late, made_up, from_client }
     }
 
-    /// The same output, which passes no bytes on: see [`JsonWriter::without_spilling`].
-    pub(crate) fn without_spilling(&mut self) -> WriterOutput<'_> {
-        let Self { frame, place, late, made_up, from_client, .. } = *self;
-        WriterOutput {
-            json: self.json.without_spilling(),
-            ledger: self.ledger,
-            frame,
-            place,
-            late,
-            made_up,
-            from_client,
-        }
-    }
-
     /// The same output for events that were held back. Their frames are gone, so their losses have no leaf.
     pub(crate) fn of_earlier_frames(&mut self) -> WriterOutput<'_> {
         WriterOutput { frame: None, late: true, ..self.reborrow() }

@@ -9,6 +9,7 @@ mod parse;
 mod value;
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use crate::ledger::Reason;
 use crate::model::Field;
@@ -136,6 +137,13 @@ impl Name {
     /// The name of an array element, and of the document itself.
     pub(crate) const NONE: Self = Self { start: 0, len: 0, hash: 0x9e37_79b9 };
 
+    /// The bytes of the name in the frame `text`, if there is a name.
+    #[inline]
+    pub(crate) fn bytes(self, text: &str) -> Option<&[u8]> {
+        let start = self.start as usize;
+        (start > 0).then(|| text.as_bytes().get(start..start + self.len as usize).unwrap_or_default())
+    }
+
     /// The name as spelled in the frame `text`, if there is one.
     #[inline]
     pub(crate) fn text(self, text: &str) -> Option<&str> {
@@ -200,11 +208,22 @@ impl TapeBuf {
 
     /// Reads one document.
     pub fn parse<'t>(&'t mut self, text: &'t str, limits: &Limits) -> Result<Tape<'t>, Fault> {
+        self.parse_with(text, &[], limits)
+    }
+
+    /// Reads one document. The bytes of the ranges `known` are not scanned: each is a JSON string that was parsed before,
+    /// or a piece of it, without its quotes. A piece ends where an escape ends.
+    pub(crate) fn parse_with<'t>(
+        &'t mut self,
+        text: &'t str,
+        known: &[Range<usize>],
+        limits: &Limits,
+    ) -> Result<Tape<'t>, Fault> {
         self.nodes.clear();
         self.open.clear();
         // An initial estimate that saves a new buffer most reallocations.
         self.nodes.reserve((text.len() / 16).min(4096));
-        let mut parser = Parser::new(text.as_bytes(), &mut self.nodes, &mut self.open, limits);
+        let mut parser = Parser::new(text.as_bytes(), known, &mut self.nodes, &mut self.open, limits);
         if let Err(Broken) = parser.document() {
             return Err(parser.fault);
         }

@@ -5,6 +5,7 @@
 //! errors are described out of line ([`Broken`]).
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use wide::u8x16;
 
@@ -12,6 +13,10 @@ use super::{Fault, Kind, Limits, Mark, Name, Node};
 
 pub(super) struct Parser<'p> {
     bytes: &'p [u8],
+    /// Texts that are not scanned, in their order.
+    known: &'p [Range<usize>],
+    /// The start of the next known text.
+    next_known: usize,
     nodes: &'p mut Vec<Node>,
     open: &'p mut Vec<OpenContainer>,
     /// The maximum number of values, minus the names so far.
@@ -47,12 +52,15 @@ const NO_BRACKET: u32 = 0;
 impl<'p> Parser<'p> {
     pub(super) fn new(
         bytes: &'p [u8],
+        known: &'p [Range<usize>],
         nodes: &'p mut Vec<Node>,
         open: &'p mut Vec<OpenContainer>,
         limits: &Limits,
     ) -> Self {
         Self {
             bytes,
+            known,
+            next_known: known.first().map_or(usize::MAX, |text| text.start),
             nodes,
             open,
             most: limits.nodes,
@@ -245,9 +253,23 @@ impl<'p> Parser<'p> {
     /// The bytes after the string whose text continues at `at`.
     #[inline(never)]
     fn long_string(&mut self, at: usize) -> Result<&'p [u8], Broken> {
+        let at = if at < self.next_known { at } else { self.after_known(at) };
         let plain = skip_plain(self.bytes, at);
         let end = if byte_at(self.bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
         Ok(&self.bytes[end..])
+    }
+
+    /// The end of the known texts at `at`, or `at` if no known text holds it.
+    #[cold]
+    fn after_known(&mut self, mut at: usize) -> usize {
+        while let [first, others @ ..] = self.known
+            && first.start <= at
+        {
+            at = at.max(first.end.min(self.bytes.len()));
+            self.known = others;
+        }
+        self.next_known = self.known.first().map_or(usize::MAX, |text| text.start);
+        at
     }
 
     #[cold]

@@ -100,8 +100,12 @@ impl Memory {
         for text in subject.into_iter().chain([text]) {
             text.decode_into(&mut self.plain);
         }
-        self.plain.retain(|c| !c.is_ascii_whitespace() && c != '*');
-        key.bytes(self.plain.as_bytes());
+        let mut plain = std::mem::take(&mut self.plain).into_bytes();
+        plain.retain(|byte| !byte.is_ascii_whitespace() && *byte != b'*');
+        key.bytes(&plain);
+        plain.clear();
+        // The memory is used again.
+        self.plain = String::from_utf8(plain).unwrap_or_default();
         key.end()
     }
 

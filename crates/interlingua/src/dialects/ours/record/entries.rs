@@ -342,7 +342,7 @@ impl Entries {
             json.end_array();
         }
         if entry.ext != Ext::None {
-            self.check_lines("}}", out);
+            self.check_lines("}}", "", out);
         }
         self.sources.clear();
         self.unread_line = None;
@@ -609,8 +609,15 @@ impl Entries {
             Ext::More => {}
         }
         let closing = if entry.ext == Ext::More { "]}}" } else { "}}" };
+        if self.sources.need_check() && !whole {
+            self.holes.note_texts(body, &mut out.json);
+        }
         write_line(&self.holes, body, whole, &mut out.json);
-        self.check_lines(closing, out);
+        let line = match body {
+            LeftoverBody::Frame(tape) => tape.root().text(),
+            LeftoverBody::Kept { .. } | LeftoverBody::Unparsed { .. } | LeftoverBody::NoFinalNewline => "",
+        };
+        self.check_lines(closing, line, out);
     }
 
     fn unparsed(

@@ -19,6 +19,7 @@ mod read_entry;
 mod rebuild;
 mod session;
 mod shape;
+mod shape_tokens;
 mod support;
 mod unreadable;
 mod usage;

@@ -2,10 +2,12 @@
 //! the log writer of the source's dialect. The record writer compares the result with the source, and keeps a line
 //! whole where the two differ.
 
+use std::ops::Range;
+
 use super::profile::DraftProfile;
 use super::read::read_alone;
 use super::read_entry::ReadEntry;
-use super::shape::SourceText;
+use super::shape_tokens::SourceText;
 use crate::dialects::{Dialect, Options, Plane, Role, WriteSpec};
 use crate::json::{JsonBuffer, JsonWriter};
 use crate::ledger::{Leftover, LeftoverBody, LineHoles, Reason, write_whole};
@@ -30,6 +32,8 @@ pub(super) struct SourceLines {
     lines: Vec<Option<(usize, usize)>>,
     /// The number of lines that need a check.
     unchecked: usize,
+    /// The text of the last line is not copied here.
+    is_current: bool,
 }
 
 impl SourceLines {
@@ -39,6 +43,14 @@ impl SourceLines {
         self.text.push_str(line);
         self.lines.push(Some((start, self.text.len())));
         self.unchecked += 1;
+    }
+
+    /// Adds a line that is checked next, without a copy of its text.
+    pub(super) fn add_current(&mut self, line: &str) {
+        let start = self.text.len();
+        self.lines.push(Some((start, start + line.len())));
+        self.unchecked += 1;
+        self.is_current = true;
     }
 
     /// Adds a line that needs no check. Its text is kept for comparisons with later lines of the entry.
@@ -56,10 +68,11 @@ impl SourceLines {
         self.unchecked > 0
     }
 
-    /// Marks all lines so far as restored exactly.
-    pub(super) fn checked(&mut self) {
+    /// Marks all lines so far as restored exactly. Returns whether the text of the last line was not copied.
+    pub(super) fn checked(&mut self) -> bool {
         self.lines.fill(None);
         self.unchecked = 0;
+        std::mem::take(&mut self.is_current)
     }
 
     pub(super) fn clear(&mut self) {
@@ -67,6 +80,7 @@ impl SourceLines {
         self.text.shrink_to(LARGEST);
         self.lines.clear();
         self.unchecked = 0;
+        self.is_current = false;
     }
 
     /// The texts of all lines that needed a check, concatenated.
@@ -87,7 +101,7 @@ impl SourceLines {
         let (mut json, mut end) = (held.hold(), 0);
         for (number, line) in lines.root().elements().enumerate() {
             json.begin_raw();
-            match self.line(number).map(|line| source.parse(line, &limits)) {
+            match self.line(number, "").map(|line| source.parse(line, &limits)) {
                 Some(Ok(source)) => write_whole(source.root(), &mut json),
                 Some(Err(_)) | None => json.bytes(line.text().as_bytes()),
             }
@@ -99,9 +113,10 @@ impl SourceLines {
         end
     }
 
-    fn line(&self, number: usize) -> Option<&str> {
+    /// The text of a line that needs a check; `line` is the text of the current line.
+    fn line<'s>(&'s self, number: usize, line: &'s str) -> Option<&'s str> {
         let (start, end) = (*self.lines.get(number)?)?;
-        self.text.get(start..end)
+        SourceText { line, ..self.text() }.get(start, end)
     }
 }
 
@@ -129,12 +144,12 @@ impl Rebuilder {
     }
 
     /// Compares the source lines of an entry with the restored lines. `entry` is the whole entry without the `space` of
-    /// its lines.
-    pub(super) fn compare(&mut self, entry: &str, sources: &SourceLines) -> Comparison {
-        match self.differing(entry, sources) {
+    /// its lines, and `line` the text of the current line.
+    pub(super) fn compare(&mut self, entry: &EntryText<'_>, sources: &SourceLines, line: &str) -> Comparison {
+        match self.differing(entry, sources, line) {
             None => Comparison::Impossible,
             Some(differing) if differing.is_empty() => Comparison::Equal,
-            Some(differing) => match self.repair(entry, sources, &differing) {
+            Some(differing) => match self.repair(entry.text, sources, line, &differing) {
                 Some(repaired) => Comparison::Different(repaired),
                 None => Comparison::Impossible,
             },
@@ -143,28 +158,35 @@ impl Rebuilder {
 
     /// The entry's lines with the differing lines kept whole; `None` if the entry cannot be read.
     #[cold]
-    fn repair(&mut self, entry: &str, sources: &SourceLines, differing: &[usize]) -> Option<Repaired> {
-        let repaired = self.with_whole(entry, sources, |number| differing.contains(&number))?;
+    fn repair(
+        &mut self,
+        entry: &str,
+        sources: &SourceLines,
+        line: &str,
+        differing: &[usize],
+    ) -> Option<Repaired> {
+        let repaired = self.with_whole(entry, sources, line, |number| differing.contains(&number))?;
         // A line without holes consumes no values, so later lines may now receive the values it consumed before.
         let again = format!("{}{}}}}}", entry.get(..repaired.at)?, repaired.lines.held());
-        if self.differing(&again, sources)?.is_empty() {
+        let again = EntryText { text: &again, known: Vec::new() };
+        if self.differing(&again, sources, line)?.is_empty() {
             return Some(repaired);
         }
-        self.with_whole(entry, sources, |_| true)
+        self.with_whole(entry, sources, line, |_| true)
     }
 
     /// The numbers of the lines that are not restored exactly; `None` if the entry cannot be read.
-    fn differing(&mut self, entry: &str, sources: &SourceLines) -> Option<Vec<usize>> {
+    fn differing(&mut self, entry: &EntryText<'_>, sources: &SourceLines, line: &str) -> Option<Vec<usize>> {
         let Self { spec, options, tape, rebuilt } = self;
         let limits = options.limits.around_others();
-        let kept = tape.parse(entry, &limits).ok()?;
+        let kept = tape.parse_with(entry.text, &entry.known, &limits).ok()?;
         let entry = ReadEntry::new(kept.root(), DraftProfile::V3);
         let mut writer = LineWriter { inner: (spec.make)(options), ends: Vec::new() };
         rebuilt.clear();
         rehearse(&mut writer, &limits, rebuilt, |events| read_alone(&entry, events));
         let lines = writer.lines(rebuilt.bytes());
         let differs = |number: &usize| {
-            let source = sources.line(*number).map(str::as_bytes);
+            let source = sources.line(*number, line).map(str::as_bytes);
             source.is_some_and(|source| lines.get(*number) != Some(&source))
         };
         Some((0..sources.lines.len()).filter(differs).collect())
@@ -176,6 +198,7 @@ impl Rebuilder {
         &mut self,
         entry: &str,
         sources: &SourceLines,
+        line: &str,
         is_whole: impl Fn(usize) -> bool,
     ) -> Option<Repaired> {
         let limits = self.options.limits.around_others();
@@ -185,18 +208,18 @@ impl Rebuilder {
         let mut json = repaired.lines.hold();
         let elements = more.into_iter().flat_map(|more| more.elements());
         let mut whole = TapeBuf::default();
-        for (number, line) in data.into_iter().chain(elements).enumerate() {
+        for (number, kept) in data.into_iter().chain(elements).enumerate() {
             if number == 1 {
                 json.key("more").array();
             }
             json.begin_raw();
-            match sources.line(number) {
+            match sources.line(number, line) {
                 Some(source) if is_whole(number) => {
                     let source = whole.parse(source, &limits).ok()?;
                     write_whole(source.root(), &mut json);
                     repaired.verbatim += 1;
                 }
-                _ => json.bytes(line.text().as_bytes()),
+                _ => json.bytes(kept.text().as_bytes()),
             }
         }
         if more.is_some() {
@@ -204,6 +227,13 @@ impl Rebuilder {
         }
         Some(repaired)
     }
+}
+
+/// The text of an entry.
+pub(super) struct EntryText<'e> {
+    pub(super) text: &'e str,
+    /// The ranges of long texts that were parsed as a part of the source: they are not scanned again.
+    pub(super) known: Vec<Range<usize>>,
 }
 
 /// The result of comparing the source lines of an entry with the restored lines.
@@ -285,12 +315,14 @@ mod tests {
         let mut sources = SourceLines::default();
         sources.add(r#"{"type":"user","message":{"role":"user","content":"x"}}"#);
         let entry = r#"{"type":"user","content":"x","vendor-ext":{"vendor":"claude-code","data":{"type":"user","message":{"role":"user","content":"~"}}}}"#;
-        assert!(matches!(rebuilder.compare(entry, &sources), Comparison::Equal));
+        let mut compare =
+            |text: &str| rebuilder.compare(&EntryText { text, known: Vec::new() }, &sources, "");
+        assert!(matches!(compare(entry), Comparison::Equal));
         let other = entry.replacen("\"x\"", "\"y\"", 1);
-        assert!(matches!(rebuilder.compare(&other, &sources), Comparison::Different(_)));
+        assert!(matches!(compare(&other), Comparison::Different(_)));
         let deep = entry.replacen("\"x\"", &("[".repeat(200) + &"]".repeat(200)), 1);
         for broken in ["", &entry[..entry.len() - 1], &entry[1..], &format!("{entry}}}"), &deep] {
-            assert!(matches!(rebuilder.compare(broken, &sources), Comparison::Impossible), "{broken}");
+            assert!(matches!(compare(broken), Comparison::Impossible), "{broken}");
         }
     }
 }

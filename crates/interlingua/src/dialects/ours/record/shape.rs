@@ -11,66 +11,35 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::shape_tokens::{Hole, LineShape, SourceText, TokenList, TokenSink as _, address_of};
 use crate::json::{Raw, Str};
-use crate::ledger::{Identity, LineHoles, LineValue, LineValueSort};
+use crate::ledger::{Identity, LineHoles};
 use crate::model::{
-    Args, CallKind, Compaction, Delta, Event, Field, FileRef, ItemHead, ItemKind, ItemTail, MediaSource,
-    Notice, Opaque, OpaqueKind, Part, Shape, ToolCall, ToolResult, Turn,
+    Args, CallKind, Compaction, Delta, Event, FileRef, ItemHead, ItemKind, ItemTail, MediaSource, Notice,
+    Opaque, OpaqueKind, Part, Shape, ToolCall, ToolResult, Turn,
 };
-use crate::tape::{Kind, Tape, Val};
+use crate::tape::Tape;
 
 /// The shape of the entry being written.
 #[derive(Default)]
 pub(super) struct EntryShape {
-    tokens: Vec<u64>,
-    /// The spelling of the long member names among the tokens, each with its closing quote.
-    names: Vec<u8>,
-    hash: u64,
+    tokens: TokenList,
     /// Address and length of each value in the events of the current frame. Addresses are compared, never dereferenced.
     values: Vec<(usize, usize)>,
     /// The holes of the entry's lines.
     holes: Vec<Hole>,
     odd: bool,
-}
-
-/// A hole of a source line.
-struct Hole {
-    /// The range of the hole's value in the entry's [`SourceText`].
-    start: usize,
-    end: usize,
-    /// Whether the value belongs to an event of its frame, and is not a copy of another hole's value.
-    original: bool,
-}
-
-/// The source lines of an entry, concatenated.
-#[derive(Clone, Copy)]
-pub(super) struct SourceText<'s> {
-    pub(super) earlier: &'s str,
-    /// The current line, unless it is among the earlier lines.
-    pub(super) line: &'s str,
-}
-
-impl<'s> SourceText<'s> {
-    fn get(self, start: usize, end: usize) -> Option<&'s str> {
-        match start.checked_sub(self.earlier.len()) {
-            Some(start) => self.line.get(start..end - self.earlier.len()),
-            None => self.earlier.get(start..end),
-        }
-    }
-
-    fn hole(self, hole: &Hole) -> Option<&'s str> {
-        self.get(hole.start, hole.end)
-    }
+    /// A line was compared with a known shape instead of being added to the tokens.
+    followed: bool,
 }
 
 impl EntryShape {
     /// Starts an entry.
     pub(super) fn begin(&mut self) {
         self.tokens.clear();
-        self.names.clear();
-        self.hash = 0;
         self.holes.clear();
         self.odd = false;
+        self.followed = false;
         // Values of the frame before the entry do not fill its holes.
         self.token(self.values.len() as u64);
     }
@@ -82,7 +51,7 @@ impl EntryShape {
 
     /// The hash of the shape so far.
     pub(super) const fn hash(&self) -> u64 {
-        self.hash
+        self.tokens.hash()
     }
 
     /// Marks the entry as odd: its restoring depends on more than the shape.
@@ -255,117 +224,37 @@ impl EntryShape {
 
     /// Adds a line of the entry: the current line of `sources`.
     pub(super) fn line(&mut self, tape: &Tape<'_>, found: &LineHoles, sources: SourceText<'_>) {
-        let (root, start) = (tape.root(), sources.earlier.len());
-        self.odd |= tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES;
+        self.odd |= self.followed || tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES;
         if self.odd {
             return;
         }
-        self.skeleton(root, &mut found.values.as_slice());
-        let (base, offset) = (tape.text().as_ptr() as usize, root.span().start);
-        let mut next = 0;
-        for &LineValue { field, sort, start: from, end: to } in &found.values {
-            let is_hole = sort == LineValueSort::Hole;
-            let (from, to) = (from as usize, to as usize);
-            let mut tag = (field as u64) << 16 | u64::from(is_hole);
-            if !is_hole {
-                self.token(tag);
-                self.word(tape.text().get(from..to).unwrap_or_default());
-                continue;
-            }
-            let whole = tape.text().get(from..to).unwrap_or_default();
-            // A data URL holds the media type and the data; each is a value of the event.
-            let url = data_url(whole).map(|[kind, data]| (address_of(kind), address_of(data)));
-            let is_it = |&(address, length): &(usize, usize)| {
-                (address == base + from + 1 && length + 2 == to - from)
-                    || (address == base + from && length == to - from)
-            };
-            let (before, after) = self.values.split_at(next.min(self.values.len()));
-            let value = after.iter().position(is_it).map(|at| at + before.len());
-            let (own, end) = (start + from - offset, start + to - offset);
-            let value = value.or_else(|| before.iter().position(is_it));
-            let place = |wanted: (usize, usize)| self.values.iter().position(|value| *value == wanted);
-            let url = url.and_then(|(kind, data)| Some((place(kind)?, place(data)?)));
-            if let Some(value) = value {
-                next = value + 1;
-                tag |= 1 << 1 | (value as u64) << 2;
-            } else if let Some((kind, data)) = url {
-                next = data + 1;
-                self.token(kind as u64);
-                tag |= 1 << 14 | (data as u64) << 2;
-            } else if self.is_joined(base + from + 1, base + to - 1) {
-                tag |= 1 << 13;
-            } else if field == Field::ResultIsError {
-                // Not a value of an event, but part of the shape of the item's end.
-                self.token(to as u64 - from as u64);
-            } else if field == Field::FileAction {
-                // The agent's own word for the file action, which is part of the shape.
-                self.word(whole);
-            } else if field == Field::CallArgs {
-                // The reader decodes JSON in a string, and takes the string only if encoding the value restores it.
-            } else {
-                let text = sources.get(own, end);
-                let same = |hole: &Hole| text.is_some() && sources.hole(hole) == text;
-                match self.holes.iter().position(same) {
-                    Some(hole) => tag |= 1 << 15 | (hole as u64) << 2,
-                    None => self.odd = true,
-                }
-            }
-            self.holes.push(Hole {
-                start: own,
-                end,
-                original: value.or(url.map(|(_, data)| data)).is_some(),
-            });
-            self.token(tag);
-        }
+        let Self { tokens, values, holes, .. } = self;
+        self.odd = !LineShape { tape, found, sources, values, holes }.walk(tokens);
     }
 
-    /// Whether the text between two addresses consists only of consecutive values of events.
-    fn is_joined(&mut self, mut start: usize, end: usize) -> bool {
-        while start < end {
-            let is_next =
-                |(address, length): &(usize, usize)| *address == start && (1..=end - start).contains(length);
-            let Some(number) = self.values.iter().position(is_next) else { return false };
-            start += self.values[number].1;
-            self.token(number as u64);
+    /// Whether the entry has the shape `known`, after its only line is added. The line is compared, and not added to
+    /// the tokens.
+    fn follows(
+        &mut self,
+        known: &KnownShape,
+        tape: &Tape<'_>,
+        found: &LineHoles,
+        sources: SourceText<'_>,
+    ) -> bool {
+        if self.odd || tape.duplicate_key.is_some() || found.values.len() > MOST_VALUES {
+            return false;
         }
-        true
-    }
-
-    /// Adds the names and kinds of all values beside a hole, or beside a value around a hole: log writers distinguish
-    /// lines by these. `values` are the remaining values of the line.
-    fn skeleton(&mut self, val: Val<'_>, values: &mut &[LineValue]) {
-        for inner in val.inner_values() {
-            while let [LineValue { sort: LineValueSort::Word, .. }, others @ ..] = *values {
-                *values = others;
-            }
-            let span = inner.span();
-            let next = values.first().filter(|hole| (hole.start as usize) < span.end);
-            // 3: a string of tildes; 2: the hole itself; 1: a value that contains a hole.
-            let place = match next {
-                Some(hole) if (hole.start as usize..hole.end as usize) == span => {
-                    2 + u64::from(hole.sort == LineValueSort::Tildes)
-                }
-                Some(_) => 1,
-                None => 0,
-            };
-            let tag = u64::from(inner.name_length()) << 8 | (inner.kind() as u64) << 4 | place;
-            if let Some(name) = inner.short_name() {
-                self.token(tag);
-                self.token(name as u64);
-                if inner.name_length() > 8 {
-                    self.token((name >> 64) as u64);
-                }
-            } else {
-                self.token(tag | 1 << 63);
-                self.names.extend_from_slice(inner.quoted_name());
-            }
-            match place {
-                0 => {}
-                1 => self.skeleton(inner, values),
-                _ => *values = values.get(1..).unwrap_or_default(),
-            }
+        let Some(mut follower) = known.tokens.follow(&self.tokens) else { return false };
+        let Self { values, holes, .. } = self;
+        let is_same = LineShape { tape, found, sources, values, holes }.walk(&mut follower)
+            && follower.is_at_end()
+            && known.equal.iter().all(|&(one, other)| self.are_equal(one, other, sources));
+        if !is_same {
+            // Only the first line of an entry is compared.
+            self.holes.clear();
         }
-        self.token(u64::from(val.kind() == Kind::Array));
+        self.followed = is_same;
+        is_same
     }
 
     /// The pairs of holes with equal values, perhaps by chance: a rebuilt entry may have swapped them.
@@ -406,28 +295,15 @@ impl EntryShape {
 
     #[inline]
     fn token(&mut self, token: u64) {
-        self.hash = mix(self.hash, token);
-        self.tokens.push(token);
+        // The tokens lack a line, so they are no shape.
+        self.odd |= self.followed;
+        self.tokens.token(token);
     }
 
     /// Adds a word, letter by letter.
     fn word(&mut self, word: &str) {
-        self.odd |= word.len() > LONGEST_WORD;
-        self.token(word.len() as u64);
-        let (eights, rest) = word.as_bytes().as_chunks::<8>();
-        for eight in eights.iter().take(LONGEST_WORD / 8) {
-            self.token(u64::from_le_bytes(*eight));
-        }
-        if !rest.is_empty() {
-            self.token(rest.iter().fold(0, |token, byte| token << 8 | u64::from(*byte)));
-        }
+        self.odd |= self.followed || !self.tokens.word(word.as_bytes());
     }
-}
-
-/// The media type and the data of a data URL in a JSON string.
-fn data_url(string: &str) -> Option<[&str; 2]> {
-    let (kind, data) = string.strip_prefix("\"data:")?.strip_suffix('"')?.split_once(";base64,")?;
-    Some([kind, data])
 }
 
 /// Whether a JSON list may be parsed as content parts: each content part has a type.
@@ -447,26 +323,23 @@ fn may_be_json(text: &str) -> bool {
     })
 }
 
-/// The address and the length of a text.
-#[inline]
-fn address_of(text: &str) -> (usize, usize) {
-    (text.as_ptr() as usize, text.len())
-}
-
-/// An entry with a longer word, or with more holes and words, is rebuilt each time.
-const LONGEST_WORD: usize = 64;
+/// An entry with more holes and words is rebuilt each time.
 const MOST_VALUES: usize = 256;
 
 /// The shapes of entries that were rebuilt exactly.
 #[derive(Default)]
 pub(super) struct KnownShapes {
-    known: HashMap<u64, KnownShape, BuildHasherDefault<Identity>>,
+    shapes: Vec<KnownShape>,
+    /// The number of the shape with a hash.
+    by_hash: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+    /// The number of the last shape whose tokens before its line have a hash: most lines have the shape of an earlier
+    /// line of the same kind.
+    last: HashMap<u64, usize, BuildHasherDefault<Identity>>,
 }
 
 /// The shape of an entry that was rebuilt exactly.
 pub(super) struct KnownShape {
-    tokens: Box<[u64]>,
-    names: Box<[u8]>,
+    tokens: TokenList,
     /// Holes with equal values in that entry. An entry of this shape in which these values differ may not be restored
     /// exactly.
     equal: Box<[(usize, usize)]>,
@@ -477,35 +350,53 @@ pub(super) struct KnownShape {
 impl KnownShapes {
     const MOST: usize = 4096;
 
-    /// The known shape equal to an entry's shape.
+    /// The known shape equal to an entry's shape. `before` is the hash of the shape before its only line, if the entry
+    /// has one line.
     #[inline]
-    pub(super) fn find(&self, shape: &EntryShape, sources: SourceText<'_>) -> Option<&KnownShape> {
-        let known = self.known.get(&shape.hash).filter(|_| !shape.odd)?;
-        let is_same = *known.tokens == *shape.tokens
-            && *known.names == *shape.names
+    pub(super) fn find(
+        &mut self,
+        shape: &EntryShape,
+        before: Option<u64>,
+        sources: SourceText<'_>,
+    ) -> Option<&KnownShape> {
+        let number = *self.by_hash.get(&shape.hash()).filter(|_| !shape.odd && !shape.followed)?;
+        let known = self.shapes.get(number)?;
+        let is_same = known.tokens == shape.tokens
             && known.equal.iter().all(|&(one, other)| shape.are_equal(one, other, sources));
+        if let Some(before) = before.filter(|_| is_same) {
+            self.last.insert(before, number);
+        }
         is_same.then_some(known)
+    }
+
+    /// Whether an entry has the shape of the last entry that was like it before its only line. Returns the hash of the
+    /// shape.
+    pub(super) fn follow(
+        &self,
+        shape: &mut EntryShape,
+        tape: &Tape<'_>,
+        found: &LineHoles,
+        sources: SourceText<'_>,
+    ) -> Option<u64> {
+        let known = self.shapes.get(*self.last.get(&shape.hash())?).filter(|known| !known.has_more)?;
+        shape.follows(known, tape, found, sources).then(|| known.tokens.hash())
     }
 
     /// Adds the shape of an entry that was rebuilt exactly.
     pub(super) fn add(&mut self, shape: &EntryShape, sources: SourceText<'_>) {
-        if shape.odd || self.known.len() >= Self::MOST {
+        if shape.odd || shape.followed || self.shapes.len() >= Self::MOST {
             return;
         }
-        let equal = shape.equal_holes(sources);
-        let (tokens, names) = (shape.tokens.as_slice().into(), shape.names.as_slice().into());
-        self.known.insert(shape.hash, KnownShape { tokens, names, equal, has_more: false });
+        let (tokens, equal) = (shape.tokens.clone(), shape.equal_holes(sources));
+        self.by_hash.insert(tokens.hash(), self.shapes.len());
+        self.shapes.push(KnownShape { tokens, equal, has_more: false });
     }
 
     /// Records that an entry with this shape hash got a further line.
     pub(super) fn has_more(&mut self, hash: u64) {
-        if let Some(known) = self.known.get_mut(&hash) {
+        let known = self.by_hash.get(&hash).and_then(|number| self.shapes.get_mut(*number));
+        if let Some(known) = known {
             known.has_more = true;
         }
     }
-}
-
-#[inline]
-const fn mix(hash: u64, token: u64) -> u64 {
-    (hash.rotate_left(5) ^ token).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -91,7 +91,9 @@ impl RecordWriter {
             write(&mut self.entries, out);
             return self.forget_entry(out);
         }
-        write(&mut self.entries, &mut out.without_spilling());
+        let room = out.json.suspend_spilling();
+        write(&mut self.entries, out);
+        out.json.resume_spilling(room);
         if out.json.tail_length() > LARGEST {
             self.forget_entry(out);
         }

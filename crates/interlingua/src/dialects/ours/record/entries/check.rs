@@ -1,37 +1,42 @@
 //! Checks that the lines of an entry come back: an entry of a new shape is rebuilt and compared with its source, and a line
 //! that differs is kept whole.
 
-use super::super::rebuild::{Comparison, Repaired};
-use super::super::shape::SourceText;
+use super::super::rebuild::{Comparison, EntryText, Repaired};
+use super::super::shape_tokens::SourceText;
 use super::Entries;
 use crate::ledger::LeftoverBody;
 use crate::pipe::WriterOutput;
 
 impl Entries {
     /// Compares the entry's lines with the restored lines, and keeps differing lines whole. `closing` holds the
-    /// brackets that close the entry.
-    pub(super) fn check_lines(&mut self, closing: &str, out: &mut WriterOutput<'_>) {
+    /// brackets that close the entry, and `line` the text of the current line, if there is one.
+    pub(super) fn check_lines(&mut self, closing: &str, line: &str, out: &mut WriterOutput<'_>) {
         if !self.sources.need_check() {
             return;
         }
-        if self.known.find(&self.shape, self.sources.text()).is_none() {
-            self.rebuild(closing, out);
+        let sources = SourceText { line, ..self.sources.text() };
+        if self.known.find(&self.shape, None, sources).is_none() {
+            self.rebuild(closing, line, out);
         }
-        self.sources.checked();
+        if self.sources.checked() {
+            self.unread_line = Some(self.shape.hash());
+        }
     }
 
     #[cold]
-    fn rebuild(&mut self, closing: &str, out: &mut WriterOutput<'_>) {
+    fn rebuild(&mut self, closing: &str, line: &str, out: &mut WriterOutput<'_>) {
         let Some(rebuilder) = &mut self.rebuilder else { return };
         out.json.bytes(closing.as_bytes());
         let entry = out.json.tail();
         let comma = usize::from(entry.first() == Some(&b','));
         let text = simdutf8::basic::from_utf8(&entry[comma..]).unwrap_or_default();
-        let comparison = rebuilder.compare(text, &self.sources);
+        let known = out.json.tail_texts().map(|text| text.start - comma..text.end - comma).collect();
+        let comparison = rebuilder.compare(&EntryText { text, known }, &self.sources, line);
         drop(entry);
         out.json.take_back(closing.len());
+        let sources = SourceText { line, ..self.sources.text() };
         let Repaired { at, lines, verbatim } = match comparison {
-            Comparison::Equal => return self.known.add(&self.shape, self.sources.text()),
+            Comparison::Equal => return self.known.add(&self.shape, sources),
             Comparison::Different(repaired) => repaired,
             Comparison::Impossible => {
                 self.shape.odd();
@@ -64,21 +69,34 @@ impl Entries {
         let large = self.large || self.entry.as_ref().is_some_and(|entry| entry.large);
         let line = if large { "" } else { tape.root().text() };
         let sources = SourceText { line, ..self.sources.text() };
+        let is_open = self.is_open();
+        let is_alone = !is_open && !self.sources.need_check();
+        let before = Some(self.shape.hash()).filter(|_| is_alone && !large && self.lines == 1);
+        if before.is_some()
+            && let Some(hash) = self.known.follow(&mut self.shape, tape, &self.holes, sources)
+        {
+            self.unread_line = Some(hash);
+            self.sources.add_sound();
+            return false;
+        }
         self.shape.line(tape, &self.holes, sources);
-        let is_alone = !self.is_open() && !self.sources.need_check();
-        let known = self.known.find(&self.shape, sources).filter(|_| large || is_alone);
+        let known = self.known.find(&self.shape, before, sources).filter(|_| large || is_alone);
         match known {
             _ if large => {
                 self.sources.add_sound();
-                return self.is_open() || known.is_none();
+                return is_open || known.is_none();
             }
             Some(known) if known.has_more => self.sources.add_checked(line),
             Some(_) => {
                 self.unread_line = Some(self.shape.hash());
                 self.sources.add_sound();
             }
+            None if is_alone && line.len() > LONG_LINE => self.sources.add_current(line),
             None => self.sources.add(line),
         }
         false
     }
 }
+
+/// A longer line is not copied for its check. Its entry then keeps no text to compare with further lines.
+const LONG_LINE: usize = 8 << 10;
