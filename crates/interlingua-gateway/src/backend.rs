@@ -21,7 +21,7 @@ use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
 use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
 use crate::connections::{BrokenBody, Connections, Origin, ServerBody};
 use crate::handler::{self, Handler};
-use crate::http_message::{ResponseHead, write_head};
+use crate::http_message::{HttpResponseHead, write_head};
 use crate::key_pool::{KeyPool, PickedKey};
 use crate::script::Script;
 
@@ -296,7 +296,7 @@ impl ReadyBackend {
         let path = path.ok_or_else(|| Unreachable("the URL is not valid".to_owned()))?;
         let head = server.head(endpoint, &path, key, own_headers, body.len());
         let answer = connections.send(&server.origin, &head, &body).await.map_err(Unreachable)?;
-        let (ResponseHead { status, is_stream, retry_after, .. }, answer) = answer;
+        let (HttpResponseHead { status, is_stream, retry_after, .. }, answer) = answer;
         let taping = server.record.as_ref().map(|recorder| {
             let path = endpoint.path_for(model);
             let answer = TapedAnswer { status, is_stream, retry_after, ..TapedAnswer::default() };

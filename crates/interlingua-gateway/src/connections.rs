@@ -26,7 +26,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tower_service::Service;
 
-use crate::http_message::{BodyFraming, ResponseHead, take_head};
+use crate::http_message::{BodyFraming, HttpResponseHead, take_head};
 
 /// The time after which an idle connection is closed.
 const MOST_IDLE: Duration = Duration::from_secs(60);
@@ -124,7 +124,7 @@ enum ServerStream {
 /// A request that got no answer.
 #[derive(Debug)]
 enum SendError {
-    /// The server had closed an idle connection: the request can be sent on another one.
+    /// The server had closed an idle connection: the request can use another connection.
     Unsent,
     Failed(String),
 }
@@ -134,13 +134,13 @@ impl Connections {
         Self { connector: connector(), idle: Mutex::default() }
     }
 
-    /// Sends the head and the body of a request. A request that finds its connection closed is sent on another one.
+    /// Sends the head and the body of a request. A request that finds its connection closed uses another connection.
     pub(crate) async fn send(
         self: &Arc<Self>,
         origin: &Origin,
         head: &[u8],
         body: &Bytes,
-    ) -> Result<(ResponseHead, ServerBody), String> {
+    ) -> Result<(HttpResponseHead, ServerBody), String> {
         loop {
             let mut connection = match self.take(origin) {
                 Some(connection) => connection,
@@ -227,7 +227,7 @@ const MOST_RESERVED: usize = 1 << 20;
 
 impl ServerConnection {
     /// Sends a request and reads the head of the answer, which may come before the whole request is sent.
-    async fn send(&mut self, head: &[u8], body: &[u8]) -> Result<ResponseHead, SendError> {
+    async fn send(&mut self, head: &[u8], body: &[u8]) -> Result<HttpResponseHead, SendError> {
         let (mut sent, mut is_flushed, mut broken) = (0, false, None);
         let is_reused = self.is_reused;
         let is_unsent = |sent: usize| sent == 0 && is_reused;
@@ -251,7 +251,7 @@ impl ServerConnection {
                     let unsent = is_unsent(sent).then_some(SendError::Unsent);
                     return Poll::Ready(Err(unsent.unwrap_or(SendError::Failed(failure))));
                 }
-                // A server that refuses a large request closes its side: its answer may be there nevertheless.
+                // A server can answer a large request and then close the connection before the request is complete.
                 if let Some(error) = broken.take() {
                     return Poll::Ready(Err(SendError::Failed(error)));
                 }

@@ -52,7 +52,7 @@ fn push_decimal(out: &mut Vec<u8>, number: usize) {
 
 /// The head of a response: the facts that the gateway uses.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ResponseHead {
+pub(crate) struct HttpResponseHead {
     pub(crate) status: u16,
     /// Whether the body is a stream of server-sent events.
     pub(crate) is_stream: bool,
@@ -90,7 +90,7 @@ pub(crate) enum ChunkState {
 
 /// Takes the head of a response from the received bytes; `None` if the head is not complete. Interim responses (1xx) are
 /// skipped.
-pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<ResponseHead>, String> {
+pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<HttpResponseHead>, String> {
     loop {
         if buffer.is_empty() {
             return Ok(None);
@@ -115,7 +115,7 @@ pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<ResponseHead>, S
     }
 }
 
-fn read_head(status: u16, response: &httparse::Response<'_, '_>) -> Result<ResponseHead, String> {
+fn read_head(status: u16, response: &httparse::Response<'_, '_>) -> Result<HttpResponseHead, String> {
     let mut keeps_open = response.version == Some(1);
     let (mut is_stream, mut delay, mut exact_delay) = (false, None, None);
     let (mut length, mut is_chunked, mut has_encoding): (Option<u64>, _, _) = (None, false, false);
@@ -166,7 +166,7 @@ fn read_head(status: u16, response: &httparse::Response<'_, '_>) -> Result<Respo
     // Two framings at once come from a server or a proxy that disagrees with this reader about the end of the body.
     keeps_open &= framing != BodyFraming::UntilClose && !(has_encoding && length.is_some());
     let retry_after = milliseconds(exact_delay.or_else(|| Some(delay? * 1000.0)));
-    Ok(ResponseHead { status, is_stream, retry_after, keeps_open, framing })
+    Ok(HttpResponseHead { status, is_stream, retry_after, keeps_open, framing })
 }
 
 fn decimal(value: &[u8]) -> Option<u64> {
@@ -263,7 +263,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    fn head(text: &str) -> Result<Option<ResponseHead>, String> {
+    fn head(text: &str) -> Result<Option<HttpResponseHead>, String> {
         take_head(&mut BytesMut::from(text))
     }
 

@@ -39,7 +39,7 @@ impl RawServer {
         Self { url, heads, closed }
     }
 
-    /// A gateway with this server as a backend of Chat Completions. One thread has one set of connections.
+    /// A gateway with this server as a backend of Chat Completions. Each thread of a gateway has its own connections.
     fn gateway(&self) -> TestGateway {
         let config = format!(
             "threads = 1\n[backend.server]\ndialect = \"openai-chat\"\nurl = \"{}\"\nretries = 0\n[[route]]\nmodel = \"*\"\nbackend = \"server\"",
@@ -88,7 +88,7 @@ fn ask(gateway: &TestGateway, content: &str) -> HttpAnswer {
 }
 
 fn text(answer: &HttpAnswer) -> String {
-    let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+    let body: Value = serde_json::from_str(&answer.body).unwrap();
     body["content"][0]["text"].as_str().unwrap_or(&answer.body).to_owned()
 }
 
@@ -156,7 +156,7 @@ fn an_answer_arrives_in_every_form() {
             stream.flush().unwrap();
             std::thread::yield_now();
             write!(stream, "{two}\r\n0\r\nx-trailer: 1\r\n\r\n").unwrap();
-            // The same connection has another form.
+            // The second answer on this connection has a length.
             read_request(stream, heads, true);
             let body = completion("in pieces");
             write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nConnection: close\r\n\r\n", body.len())
