@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
+use interlingua_gateway::{Config, Server};
 use serde_json::{Value, json};
 
-use crate::support::{Growing, HttpAnswer, TestGateway};
+use crate::support::{Growing, HttpAnswer, TestGateway, TestLookup};
 
 /// A server with one closure for each connection, in the order of the connections.
 struct RawServer {
@@ -234,5 +235,16 @@ fn a_body_that_ends_early_is_an_error() {
     for call in 1..=3 {
         let answer = ask(&gateway, "hi");
         assert!(answer.status >= 500 && answer.body.contains("broke off"), "{call}: {}", answer.body);
+    }
+}
+
+#[test]
+fn a_configured_header_cannot_change_the_length_of_a_request() {
+    for (header, is_sound) in [("x-team", true), ("Content-Length", false), ("transfer-encoding", false)] {
+        let config = format!(
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://127.0.0.1:9\"\nheaders = {{ {header} = \"1\" }}"
+        );
+        let checked = Server::check(&Config::parse(&config).unwrap(), &TestLookup(""));
+        assert_eq!(checked.is_ok(), is_sound, "{header}: {checked:?}");
     }
 }
