@@ -20,6 +20,8 @@ pub(crate) struct Load {
     pub(crate) model: &'static str,
     pub(crate) is_stream: bool,
     pub(crate) connections: usize,
+    /// The least size of a request in bytes.
+    pub(crate) size: usize,
 }
 
 /// The calls of a measurement.
@@ -120,13 +122,30 @@ impl Load {
     }
 
     fn request(self) -> Vec<u8> {
-        let Self { address, model, is_stream, .. } = self;
-        let body = format!(
-            r#"{{"model":"{model}","messages":[{{"role":"system","content":"Answer briefly."}},{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"max_tokens":400,"stream":{is_stream}}}"#
-        );
+        let (address, body) = (self.address, self.body());
         let length = body.len();
         format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
             .into_bytes()
+    }
+
+    /// The body of the request. A large request is a conversation with calls of a tool and their results.
+    pub(crate) fn body(self) -> String {
+        let Self { model, is_stream, size, .. } = self;
+        let mut turns = String::new();
+        for number in 0.. {
+            if turns.len() >= size {
+                break;
+            }
+            let line = format!("let value{number} = \\\"text of line {number}\\\";\\n");
+            turns += &format!(
+                r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"call_{number}","type":"function","function":{{"name":"read_file","arguments":"{{\"path\":\"src/file{number}.rs\"}}"}}}}]}},{{"role":"tool","tool_call_id":"call_{number}","content":"{}"}},"#,
+                line.repeat(40)
+            );
+        }
+        let tools = r#"[{"type":"function","function":{"name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}}]"#;
+        format!(
+            r#"{{"model":"{model}","messages":[{{"role":"system","content":"Answer briefly."}},{{"role":"user","content":"Read the files."}},{turns}{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"tools":{tools},"max_tokens":400,"stream":{is_stream}}}"#
+        )
     }
 
     /// Checks that an answer is the whole answer of the backend in the dialect of the client.

@@ -8,8 +8,12 @@
 //! - `nginx`: a plain proxy between both, if nginx is installed.
 //! - `pass-through`: the gateway, with a backend of the client's dialect.
 //! - `translated`: the gateway, with Chat clients and an Anthropic backend.
+//! - `recorded`: the same, with a store that holds every call.
+//!
+//! A second table has requests of 100 KB and 1 MB, beside one parse and write of the same bytes with serde_json.
 
 mod backend;
+mod baseline;
 mod load;
 mod process;
 
@@ -20,7 +24,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use load::{Figures, Load};
-use process::{Gateway, Nginx};
+use process::{Gateway, Nginx, Recording};
 
 type BenchResult<T> = Result<T, Box<dyn Error>>;
 
@@ -31,6 +35,8 @@ struct Settings {
     /// The time of one measurement.
     time: Duration,
     connections: &'static [usize],
+    /// The sizes of large requests in bytes.
+    sizes: &'static [usize],
 }
 
 fn settings() -> BenchResult<Settings> {
@@ -52,6 +58,7 @@ fn settings() -> BenchResult<Settings> {
         program: program.ok_or(USAGE)?,
         time: Duration::from_secs_f64(if smoke { 0.1 } else { seconds }),
         connections: if smoke { &[1, 16] } else { &[1, 16, 64] },
+        sizes: if smoke { &[100_000] } else { &[100_000, 1_000_000] },
     })
 }
 
@@ -78,7 +85,8 @@ struct Target {
 fn run() -> BenchResult<()> {
     let settings = settings()?;
     let backend = backend::start()?;
-    let gateway = Gateway::start(&settings.program, backend)?;
+    let gateway = Gateway::start(&settings.program, backend, Recording::Off)?;
+    let recording = Gateway::start(&settings.program, backend, Recording::On)?;
     let nginx = Nginx::start(backend)?;
     let mut targets = vec![Target { name: "direct", address: backend, model: "same", process: None }];
     if let Some(nginx) = &nginx {
@@ -88,6 +96,8 @@ fn run() -> BenchResult<()> {
     for (name, model) in [("pass-through", "same"), ("translated", "other")] {
         targets.push(Target { name, address: gateway.address, model, process: Some(gateway.id()) });
     }
+    let (address, process) = (recording.address, Some(recording.id()));
+    targets.push(Target { name: "recorded", address, model: "other", process });
 
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", table_head())?;
@@ -95,12 +105,8 @@ fn run() -> BenchResult<()> {
         for &connections in settings.connections {
             let mut direct: Option<Figures> = None;
             for target in &targets {
-                let load = Load { address: target.address, model: target.model, is_stream, connections };
-                // The first calls open connections and fill caches.
-                load.run(settings.time.mul_f64(0.2))?;
-                let before = target.process.map(process::cpu);
-                let figures = load.run(settings.time)?;
-                let cpu = before.map(|before| target.process.map_or(before, process::cpu) - before);
+                let load = target.load(is_stream, connections, 0);
+                let (figures, cpu) = target.measure(load, settings.time)?;
                 let memory = target.process.map(process::memory);
                 writeln!(
                     out,
@@ -118,7 +124,55 @@ fn run() -> BenchResult<()> {
             }
         }
     }
+    writeln!(out, "\n{}", large_head())?;
+    for size in settings.sizes {
+        for target in &targets {
+            let load = target.load(false, 4, *size);
+            let parse_and_write = baseline::parse_and_write(&load.body(), settings.time)?;
+            let (figures, cpu) = target.measure(load, settings.time)?;
+            writeln!(out, "{}", large_row(*size, target.name, &figures, cpu, parse_and_write))?;
+            out.flush()?;
+        }
+    }
     Ok(())
+}
+
+impl Target {
+    fn load(&self, is_stream: bool, connections: usize, size: usize) -> Load {
+        Load { address: self.address, model: self.model, is_stream, connections, size }
+    }
+
+    /// Calls for some time, after first calls that open connections and fill caches. The second figure is the CPU time of
+    /// the process in seconds.
+    fn measure(&self, load: Load, time: Duration) -> BenchResult<(Figures, Option<f64>)> {
+        load.run(time.mul_f64(0.2))?;
+        let before = self.process.map(process::cpu);
+        let figures = load.run(time)?;
+        let cpu = before.map(|before| self.process.map_or(before, process::cpu) - before);
+        Ok((figures, cpu))
+    }
+}
+
+fn large_head() -> String {
+    let columns = ["request", "way", "calls/s", "p50", "CPU per call", "serde_json", "of serde_json"];
+    format!("| {} |\n|---|---{}|", columns.join(" | "), "|---:".repeat(columns.len() - 2))
+}
+
+/// A row for large requests. `baseline` is the CPU time of one parse and write of the request with serde_json.
+fn large_row(size: usize, name: &str, figures: &Figures, cpu: Option<f64>, baseline: Duration) -> String {
+    let micros = |seconds: f64| format!("{:.0} µs", seconds * 1e6);
+    let per_call = cpu.map(|seconds| seconds / figures.calls());
+    let of = |seconds: f64| format!("{:.2}", seconds / baseline.as_secs_f64());
+    let columns = [
+        format!("{} KB", size / 1000),
+        name.to_owned(),
+        format!("{:.0}", figures.calls_per_second()),
+        micros(figures.quantile(0.5).as_secs_f64()),
+        per_call.map_or_else(String::new, micros),
+        micros(baseline.as_secs_f64()),
+        per_call.map_or_else(String::new, of),
+    ];
+    format!("| {} |", columns.join(" | "))
 }
 
 fn table_head() -> String {

@@ -26,6 +26,23 @@ impl Drop for Folder {
     }
 }
 
+/// Whether a gateway records its calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recording {
+    Off,
+    /// Bodies and receipts, in a file of SQLite.
+    On,
+}
+
+impl Recording {
+    const fn word(self) -> &'static str {
+        match self {
+            Recording::Off => "gateway",
+            Recording::On => "recording",
+        }
+    }
+}
+
 /// A gateway of its own, with a route for each dialect of the backend.
 pub(crate) struct Gateway {
     child: Child,
@@ -34,9 +51,12 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn start(program: &Path, backend: SocketAddr) -> BenchResult<Self> {
-        let folder = Folder::new("gateway")?;
+    pub(crate) fn start(program: &Path, backend: SocketAddr, recording: Recording) -> BenchResult<Self> {
+        let folder = Folder::new(recording.word())?;
         let mut config = "listen = \"127.0.0.1:0\"\n".to_owned();
+        if recording == Recording::On {
+            config += &format!("[store]\nplace = '{}'\n", folder.0.join("calls.db").display());
+        }
         for (model, dialect) in [("same", "openai-chat"), ("other", "anthropic")] {
             config += &format!(
                 "[backend.{model}]\ndialect = \"{dialect}\"\nurl = \"http://{backend}\"\n[[route]]\nmodel = \"{model}\"\nbackend = \"{model}\"\n"

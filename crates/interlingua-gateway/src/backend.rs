@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use http_body::{Body, Frame};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Limited};
 use interlingua::dialects::{Dialect, Role};
 use interlingua::json::Str;
 use interlingua::wire::backends::{Backend, SharedBackend};
@@ -19,8 +19,9 @@ use tokio::time::Sleep;
 use crate::breaker::Breaker;
 use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
 use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
-use crate::connections::{Connections, Origin, ServerBody};
+use crate::connections::{BrokenBody, Connections, Origin, ServerBody};
 use crate::handler::{self, Handler};
+use crate::http_message::{HttpResponseHead, write_head};
 use crate::key_pool::{KeyPool, PickedKey};
 use crate::script::Script;
 
@@ -70,6 +71,25 @@ impl Server {
     fn path(&self, endpoint: &'static Endpoint, model: &str) -> Option<Uri> {
         let ready = self.paths.iter().find(|(known, _)| std::ptr::eq(*known, endpoint));
         ready.map(|(_, path)| path.clone()).or_else(|| path_below(&self.url, &endpoint.path_for(model)))
+    }
+
+    /// The head of a request. The headers of the client replace those of the configuration, and the key replaces both.
+    fn head(
+        &self,
+        endpoint: &Endpoint,
+        path: &Uri,
+        key: Option<PickedKey<'_>>,
+        own: Option<&HeaderMap>,
+        length: usize,
+    ) -> Vec<u8> {
+        let is_key = |name: &HeaderName| key.is_some_and(|key| key.header == name);
+        let is_own = |name: &HeaderName| own.is_some_and(|own| own.contains_key(name));
+        let set = self.headers.iter().filter(|(name, _)| !is_key(name) && !is_own(name));
+        let own = own.into_iter().flatten().filter(|(name, _)| !is_key(name));
+        let key = key.map(|key| (key.header, key.value));
+        let mut head = Vec::with_capacity(512);
+        write_head(&mut head, endpoint.method, path, set.chain(own).chain(key), length);
+        head
     }
 }
 
@@ -273,31 +293,16 @@ impl ReadyBackend {
             BackendKind::Server(server) => server,
         };
         let path = server.path(endpoint, model);
-        let mut request = Request::new(Full::new(body.clone()));
-        *request.method_mut() =
-            endpoint.method.parse().map_err(|_| Unreachable("the method is not valid".to_owned()))?;
-        *request.uri_mut() = path.ok_or_else(|| Unreachable("the URL is not valid".to_owned()))?;
-        *request.headers_mut() = server.headers.clone();
-        if let Some(own) = own_headers {
-            // The headers of the client replace those of the configuration.
-            for name in own.keys() {
-                request.headers_mut().remove(name);
-            }
-            request.headers_mut().extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
-        if let Some(key) = key {
-            request.headers_mut().insert(key.header.clone(), key.value.clone());
-        }
-        let response = connections.send(&server.origin, request).await.map_err(Unreachable)?;
-        let content_type = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-        let is_stream = content_type.is_some_and(|name| name.starts_with(b"text/event-stream"));
-        let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+        let path = path.ok_or_else(|| Unreachable("the URL is not valid".to_owned()))?;
+        let head = server.head(endpoint, &path, key, own_headers, body.len());
+        let answer = connections.send(&server.origin, &head, &body).await.map_err(Unreachable)?;
+        let (HttpResponseHead { status, is_stream, retry_after, .. }, answer) = answer;
         let taping = server.record.as_ref().map(|recorder| {
             let path = endpoint.path_for(model);
             let answer = TapedAnswer { status, is_stream, retry_after, ..TapedAnswer::default() };
             Box::new(Taping { recorder: Arc::clone(recorder), path, body, answer, is_complete: false })
         });
-        let body = BackendBody::Server(response.into_body(), taping);
+        let body = BackendBody::Server(answer, taping);
         Ok(BackendResponse { status, retry_after, is_stream, body })
     }
 }
@@ -309,6 +314,9 @@ fn headers(name: &str, settings: &BackendSettings, api: &Api) -> Result<HeaderMa
     let known = api.headers.iter().copied();
     for (key, value) in [("content-type", "application/json")].into_iter().chain(known).chain(own) {
         let (key, value) = parsed(name, key, value)?;
+        if [header::CONTENT_LENGTH, header::TRANSFER_ENCODING].contains(&key) {
+            return Err(ConfigError::Header { backend: name.to_owned(), header: key.to_string() });
+        }
         headers.insert(key, value);
     }
     Ok(headers)
@@ -351,14 +359,6 @@ fn keys(
     Ok(KeyPool::new(keys.iter().map(header).collect::<Result<Vec<_>, _>>()?))
 }
 
-/// The delay of `retry-after` or `retry-after-ms` in milliseconds.
-fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let milliseconds = number("retry-after-ms").or_else(|| Some(number("retry-after")? * 1000.0))?;
-    #[expect(clippy::cast_sign_loss, reason = "negative and huge numbers are filtered out")]
-    (0.0..1e12).contains(&milliseconds).then_some(milliseconds as u64)
-}
-
 /// The body of a backend's response.
 pub(crate) enum BackendBody {
     Server(ServerBody, Option<Box<Taping>>),
@@ -373,14 +373,32 @@ pub(crate) struct ScriptBody {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
+impl BackendBody {
+    /// The whole body, if all of its bytes have arrived.
+    pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
+        match self {
+            BackendBody::Server(body, None) => body.take_ready(),
+            BackendBody::Server(_, Some(_)) | BackendBody::Script(_) | BackendBody::Handler(_) => None,
+        }
+    }
+
+    /// Reads the whole body, up to a limit.
+    pub(crate) async fn whole(self, most: usize) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
+        match self {
+            BackendBody::Server(body, None) => Ok(body.whole(most).await?),
+            body => Ok(Limited::new(body, most).collect().await?.to_bytes()),
+        }
+    }
+}
+
 impl Body for BackendBody {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BrokenBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
         match self.get_mut() {
             BackendBody::Server(body, taping) => {
                 let frame = std::task::ready!(Pin::new(body).poll_frame(context));
@@ -410,25 +428,5 @@ impl Body for BackendBody {
                 Poll::Ready(pieces.next().map(|piece| Ok(Frame::data(piece))))
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delay_is_read_from_either_header() {
-        let of = |name: &'static str, value: &'static str| {
-            retry_after(&HeaderMap::from_iter([(
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            )]))
-        };
-        assert_eq!(of("retry-after", "2"), Some(2000));
-        assert_eq!(of("retry-after", "0.5"), Some(500));
-        assert_eq!(of("retry-after-ms", "70"), Some(70));
-        assert_eq!(of("retry-after", "-1"), None);
-        assert_eq!(of("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
     }
 }

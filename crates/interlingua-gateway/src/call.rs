@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::Str;
 use interlingua::ledger::{Reason, Report, Row};
@@ -667,15 +667,17 @@ fn failed_answer(
     Ok(Answered::Whole(Box::new(WholeAnswer { status, body, retry_after, outcome })))
 }
 
-/// A whole body, with no silence longer than the timeout.
-pub(crate) async fn whole(body: BackendBody, idle_timeout: Duration) -> Result<Bytes, FailedCall> {
+/// A whole body, complete within the timeout.
+pub(crate) async fn whole(mut body: BackendBody, idle_timeout: Duration) -> Result<Bytes, FailedCall> {
+    // The bytes of a short answer arrive with its head, and need no timer.
+    if let Some(bytes) = body.take_ready() {
+        return Ok(bytes);
+    }
     let broke_off = |cause: &dyn std::fmt::Display| {
         FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {cause}"))
     };
-    match timeout(idle_timeout, Limited::new(body, MOST_ANSWER).collect()).await {
-        Ok(collected) => {
-            collected.map(http_body_util::Collected::to_bytes).map_err(|error| broke_off(&error))
-        }
+    match timeout(idle_timeout, body.whole(MOST_ANSWER)).await {
+        Ok(bytes) => bytes.map_err(|error| broke_off(&error)),
         Err(_) => Err(broke_off(&"it was not complete in time")),
     }
 }

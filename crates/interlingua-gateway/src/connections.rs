@@ -1,32 +1,32 @@
 //! Connections to the servers of backends, which stay open between requests.
 //!
-//! The task of a request drives its connection itself: a task of its own for each connection would have to be woken, and
-//! would have to wake the request, for every piece of an answer. An idle connection is driven by no task, so the next
-//! request on the connection finds out whether the server has closed it, and then uses another connection.
+//! The task of a request reads and writes its connection itself: a task of its own for each connection would have to be
+//! woken, and would have to wake the request, for every piece of an answer. An idle connection belongs to no task, so the
+//! next request on the connection finds out whether the server has closed it, and then uses another connection.
 
-use std::collections::HashMap;
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Uri};
 use http_body::{Body, Frame};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::client::conn::TrySendError;
-use hyper::client::conn::http1::{self, SendRequest};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::task::unconstrained;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tower_service::Service;
+
+use crate::http_message::{BodyFraming, HttpResponseHead, take_head};
 
 /// The time after which an idle connection is closed.
 const MOST_IDLE: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ const MOST_IDLE: Duration = Duration::from_secs(60);
 /// The connections of a thread.
 pub(crate) struct Connections {
     connector: HttpsConnector<HttpConnector>,
-    idle: Mutex<HashMap<Arc<str>, Vec<IdleConnection>>>,
+    idle: Mutex<Vec<IdleServer>>,
 }
 
 /// A client for the requests beside model calls: telemetry, and the feed of another gateway.
@@ -102,11 +102,31 @@ struct IdleConnection {
     since: Instant,
 }
 
-/// A connection, with the future that reads and writes.
+/// The idle connections to a server.
+struct IdleServer {
+    name: Arc<str>,
+    connections: Vec<IdleConnection>,
+}
+
+/// A connection, with the bytes that were received and not yet used.
 struct ServerConnection {
-    sender: SendRequest<Full<Bytes>>,
-    /// `None` after the end of the connection: a request that waits in a driver is returned when the driver is dropped.
-    driver: Option<http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Full<Bytes>>>,
+    stream: ServerStream,
+    buffer: BytesMut,
+    is_reused: bool,
+}
+
+/// The stream of a connection.
+enum ServerStream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TokioIo<TokioIo<TcpStream>>>>),
+}
+
+/// A request that got no answer.
+#[derive(Debug)]
+enum SendError {
+    /// The server had closed an idle connection: the request can use another connection.
+    Unsent,
+    Failed(String),
 }
 
 impl Connections {
@@ -114,48 +134,47 @@ impl Connections {
         Self { connector: connector(), idle: Mutex::default() }
     }
 
-    /// Sends a request, whose URI is a path. A request that a reused connection did not accept is sent on another one.
+    /// Sends the head and the body of a request. A request that finds its connection closed uses another connection.
     pub(crate) async fn send(
         self: &Arc<Self>,
         origin: &Origin,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<ServerBody>, String> {
+        head: &[u8],
+        body: &Bytes,
+    ) -> Result<(HttpResponseHead, ServerBody), String> {
         loop {
-            let idle = self.take(origin);
-            let is_reused = idle.is_some();
-            let mut connection = match idle {
+            let mut connection = match self.take(origin) {
                 Some(connection) => connection,
                 None => self.connect(origin).await?,
             };
-            match connection.send(request).await {
-                Ok(response) => {
-                    return Ok(response.map(|body| ServerBody {
-                        body,
-                        connection: Some(connection),
-                        home: (Arc::clone(self), Arc::clone(&origin.name)),
-                    }));
+            match connection.send(head, body).await {
+                Ok(head) => {
+                    let home = (Arc::clone(self), Arc::clone(&origin.name));
+                    let (framing, keeps_open) = (head.framing, head.keeps_open);
+                    let connection = Some(connection);
+                    let body = ServerBody { connection, framing, keeps_open, is_large: false, home };
+                    return Ok((head, body));
                 }
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) if is_reused => request = unsent,
-                    _ => return Err(cause(error.error())),
-                },
+                Err(SendError::Unsent) => {}
+                Err(SendError::Failed(error)) => return Err(error),
             }
         }
     }
 
     async fn connect(&self, origin: &Origin) -> Result<Box<ServerConnection>, String> {
         let stream = self.connector.clone().call(origin.uri.clone()).await;
-        let stream = stream.map_err(|error| cause(&*error))?;
-        let (sender, driver) = http1::handshake(stream).await.map_err(|error| cause(&error))?;
-        Ok(Box::new(ServerConnection { sender, driver: Some(driver) }))
+        let stream = match stream.map_err(|error| cause(&*error))? {
+            MaybeHttpsStream::Http(stream) => ServerStream::Plain(stream.into_inner()),
+            MaybeHttpsStream::Https(stream) => ServerStream::Tls(Box::new(stream.into_inner())),
+        };
+        Ok(Box::new(ServerConnection { stream, buffer: BytesMut::new(), is_reused: false }))
     }
 
     /// An idle connection to a server. The last one is the likeliest to be open.
     fn take(&self, origin: &Origin) -> Option<Box<ServerConnection>> {
         let mut idle = self.idle();
-        let connections = idle.get_mut(&origin.name)?;
-        while let Some(IdleConnection { connection, since }) = connections.pop() {
-            if connection.sender.is_ready() && since.elapsed() < MOST_IDLE {
+        let server = idle.iter_mut().find(|server| server.is(&origin.name))?;
+        while let Some(IdleConnection { connection, since }) = server.connections.pop() {
+            if since.elapsed() < MOST_IDLE {
                 return Some(connection);
             }
         }
@@ -163,111 +182,270 @@ impl Connections {
     }
 
     /// Keeps a connection whose answer has ended for the next request.
-    fn keep(&self, server: &Arc<str>, mut connection: Box<ServerConnection>) {
-        if !connection.is_idle() {
+    fn keep(&self, name: &Arc<str>, mut connection: Box<ServerConnection>) {
+        // Bytes after the end of an answer belong to no request.
+        if !connection.buffer.is_empty() {
             return;
         }
+        connection.is_reused = true;
         let kept = IdleConnection { connection, since: Instant::now() };
         let mut idle = self.idle();
-        match idle.get_mut(server) {
-            Some(connections) => connections.push(kept),
-            None => drop(idle.insert(Arc::clone(server), vec![kept])),
+        match idle.iter_mut().find(|server| server.is(name)) {
+            Some(server) => server.connections.push(kept),
+            None => idle.push(IdleServer { name: Arc::clone(name), connections: vec![kept] }),
         }
     }
 
     /// Closes the connections that have been idle for too long.
     pub(crate) fn close_idle(&self) {
-        self.idle().retain(|_, connections| {
-            connections.retain(|connection| connection.since.elapsed() < MOST_IDLE);
-            !connections.is_empty()
+        self.idle().retain_mut(|server| {
+            server.connections.retain(|connection| connection.since.elapsed() < MOST_IDLE);
+            !server.connections.is_empty()
         });
     }
 
-    fn idle(&self) -> MutexGuard<'_, HashMap<Arc<str>, Vec<IdleConnection>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<IdleServer>> {
         // No holder of the lock panics.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl IdleServer {
+    fn is(&self, name: &Arc<str>) -> bool {
+        Arc::ptr_eq(&self.name, name) || self.name == *name
+    }
+}
+
+/// The usual size of a read in bytes.
+const READ: usize = 8 << 10;
+
+/// The largest size of a read of a large body in bytes.
+const LARGE_READ: usize = 64 << 10;
+
+/// The most bytes that are reserved for a body before its bytes arrive.
+const MOST_RESERVED: usize = 1 << 20;
+
 impl ServerConnection {
-    /// Sends a request and drives the connection until the answer begins.
-    async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
-        // Only the driver completes the answer, and the driver wakes the task.
-        let mut answer = pin!(unconstrained(self.sender.try_send_request(request)));
+    /// Sends a request and reads the head of the answer, which may come before the whole request is sent.
+    async fn send(&mut self, head: &[u8], body: &[u8]) -> Result<HttpResponseHead, SendError> {
+        let (mut sent, mut is_flushed, mut broken) = (0, false, None);
+        let is_reused = self.is_reused;
+        let is_unsent = |sent: usize| sent == 0 && is_reused;
         std::future::poll_fn(|context| {
-            if self.drive(context).is_ready() {
-                return answer.as_mut().poll(context);
+            loop {
+                while let Poll::Ready(read) = self.stream.poll_read(&mut self.buffer, READ, context) {
+                    let failure = match read {
+                        Ok(0) => "the connection was closed before the answer".to_owned(),
+                        // An idle connection with bytes of its own has lost its place between requests.
+                        Ok(_) if is_unsent(sent) => return Poll::Ready(Err(SendError::Unsent)),
+                        Ok(_) => match take_head(&mut self.buffer) {
+                            Ok(Some(mut head)) => {
+                                head.keeps_open &= is_flushed;
+                                return Poll::Ready(Ok(head));
+                            }
+                            Ok(None) => continue,
+                            Err(error) => error,
+                        },
+                        Err(error) => error.to_string(),
+                    };
+                    let unsent = is_unsent(sent).then_some(SendError::Unsent);
+                    return Poll::Ready(Err(unsent.unwrap_or(SendError::Failed(failure))));
+                }
+                // A server can answer a large request and then close the connection before the request is complete.
+                if let Some(error) = broken.take() {
+                    return Poll::Ready(Err(SendError::Failed(error)));
+                }
+                match self.stream.poll_send(head, body, &mut sent, &mut is_flushed, context) {
+                    Poll::Ready(Err(_)) if is_unsent(sent) => return Poll::Ready(Err(SendError::Unsent)),
+                    Poll::Ready(Err(error)) => broken = Some(error.to_string()),
+                    // The read above has registered the task for the answer.
+                    Poll::Ready(Ok(())) | Poll::Pending => return Poll::Pending,
+                }
             }
-            answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         })
         .await
     }
+}
 
-    /// Whether the connection can take another request.
-    fn is_idle(&mut self) -> bool {
-        // The task of the last answer must not be woken for an idle connection.
-        let mut driven = pin!(unconstrained(std::future::poll_fn(|context| self.drive(context))));
-        let has_ended = driven.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
-        !has_ended && self.sender.is_ready()
+impl ServerStream {
+    /// Reads into the buffer; 0 at the end of the stream.
+    fn poll_read(
+        &mut self,
+        buffer: &mut BytesMut,
+        size: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if buffer.capacity() - buffer.len() < size / 2 {
+            buffer.reserve(size);
+        }
+        // These futures hold no state between two polls.
+        match self {
+            ServerStream::Plain(stream) => pin!(stream.read_buf(buffer)).poll(context),
+            ServerStream::Tls(stream) => pin!(stream.read_buf(buffer)).poll(context),
+        }
     }
 
-    /// Reads and writes as far as possible. Ready after the end of the connection.
-    fn drive(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(driver) = &mut self.driver {
-            // The request or the body gets the error.
-            let _ = std::task::ready!(Pin::new(driver).poll(context));
-            self.driver = None;
+    /// Writes the rest of a request. `sent` counts the bytes of both parts.
+    fn poll_send(
+        &mut self,
+        head: &[u8],
+        body: &[u8],
+        sent: &mut usize,
+        is_flushed: &mut bool,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while *sent < head.len() + body.len() {
+            let rest = [
+                IoSlice::new(head.get(*sent..).unwrap_or_default()),
+                IoSlice::new(&body[sent.saturating_sub(head.len())..]),
+            ];
+            let written = match self {
+                ServerStream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, &rest),
+                ServerStream::Tls(stream) => Pin::new(&mut **stream).poll_write_vectored(context, &rest),
+            };
+            match std::task::ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                length => *sent += length,
+            }
         }
-        Poll::Ready(())
+        if let (ServerStream::Tls(stream), false) = (self, *is_flushed) {
+            std::task::ready!(Pin::new(&mut **stream).poll_flush(context))?;
+        }
+        *is_flushed = true;
+        Poll::Ready(Ok(()))
     }
 }
 
 /// The body of an answer. Dropping the body before its end closes the connection.
 pub(crate) struct ServerBody {
-    body: Incoming,
-    /// The connection, until the body or the connection ends.
+    /// The connection, until the body ends.
     connection: Option<Box<ServerConnection>>,
+    framing: BodyFraming,
+    /// Whether the connection can take another request after the body.
+    keeps_open: bool,
+    /// Whether the buffer of the connection was enlarged.
+    is_large: bool,
     home: (Arc<Connections>, Arc<str>),
+}
+
+/// A body that is not complete.
+#[derive(Debug)]
+pub(crate) struct BrokenBody(String);
+
+impl std::fmt::Display for BrokenBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BrokenBody {}
+
+impl ServerBody {
+    /// The whole body, if all of its bytes have arrived.
+    pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
+        let BodyFraming::Length(length) = self.framing else { return None };
+        let buffer = &mut self.connection.as_mut()?.buffer;
+        let length = usize::try_from(length).ok().filter(|length| *length <= buffer.len())?;
+        let bytes = buffer.split_to(length).freeze();
+        self.framing = BodyFraming::Length(0);
+        self.end();
+        Some(bytes)
+    }
+
+    /// Reads the whole body, up to a limit. A body of known length is read into one buffer.
+    pub(crate) async fn whole(mut self, most: usize) -> Result<Bytes, BrokenBody> {
+        let too_large = || BrokenBody(format!("it is larger than {most} bytes"));
+        let mut joined = BytesMut::new();
+        loop {
+            if let BodyFraming::Length(length) = self.framing
+                && joined.is_empty()
+            {
+                let length =
+                    usize::try_from(length).ok().filter(|length| *length <= most).ok_or_else(too_large)?;
+                if let Some(connection) = &mut self.connection {
+                    let arrived = connection.buffer.len();
+                    self.is_large |= length > READ;
+                    // The length alone must not make the gateway reserve much memory.
+                    connection.buffer.reserve(length.saturating_sub(arrived).min(MOST_RESERVED.max(arrived)));
+                }
+                if let Some(bytes) = self.take_ready() {
+                    return Ok(bytes);
+                }
+                std::future::poll_fn(|context| self.poll_read(LARGE_READ, context)).await?;
+                continue;
+            }
+            match std::future::poll_fn(|context| Pin::new(&mut self).poll_frame(context)).await {
+                Some(frame) => joined.extend_from_slice(&frame?.into_data().unwrap_or_default()),
+                None => return Ok(joined.freeze()),
+            }
+            if joined.len() > most {
+                return Err(too_large());
+            }
+        }
+    }
+
+    /// Reads further bytes. Ready without bytes after the end of a connection that ends the body.
+    fn poll_read(&mut self, size: usize, context: &mut Context<'_>) -> Poll<Result<(), BrokenBody>> {
+        let Some(connection) = &mut self.connection else { return Poll::Ready(Ok(())) };
+        let read = std::task::ready!(connection.stream.poll_read(&mut connection.buffer, size, context));
+        let failure = match read {
+            Ok(0) if self.framing == BodyFraming::UntilClose => {
+                self.connection = None;
+                return Poll::Ready(Ok(()));
+            }
+            Ok(0) => "the connection was closed before the end".to_owned(),
+            Ok(_) => return Poll::Ready(Ok(())),
+            Err(error) => error.to_string(),
+        };
+        self.connection = None;
+        Poll::Ready(Err(BrokenBody(failure)))
+    }
+
+    /// The body has ended.
+    fn end(&mut self) {
+        if let Some(mut connection) = self.connection.take().filter(|_| self.keeps_open) {
+            if self.is_large {
+                // The rest of a buffer keeps the memory of the whole buffer.
+                connection.buffer = BytesMut::from(&*connection.buffer);
+            }
+            self.home.0.keep(&self.home.1, connection);
+        }
+    }
 }
 
 impl Body for ServerBody {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BrokenBody;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let Self { body, connection, home } = &mut *self;
-        let Some(open) = connection else { return Pin::new(body).poll_frame(context) };
-        // Only the driver completes the body, and the driver wakes the task.
-        let mut silent = Context::from_waker(Waker::noop());
-        let mut frame = Pin::new(&mut *body).poll_frame(&mut silent);
-        if frame.is_pending() {
-            if open.drive(context).is_ready() {
-                *connection = None;
-                return Pin::new(body).poll_frame(context);
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
+        loop {
+            let Self { connection, framing, .. } = &mut *self;
+            let Some(open) = connection else { return Poll::Ready(None) };
+            let piece = framing.take_piece(&mut open.buffer);
+            match piece {
+                Ok(Some(bytes)) => {
+                    if self.framing.has_ended() {
+                        self.end();
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                }
+                Ok(None) if self.framing.has_ended() => {
+                    self.end();
+                    return Poll::Ready(None);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.connection = None;
+                    return Poll::Ready(Some(Err(BrokenBody(error.to_owned()))));
+                }
             }
-            frame = Pin::new(&mut *body).poll_frame(&mut silent);
+            if let Err(error) = std::task::ready!(self.poll_read(READ, context)) {
+                return Poll::Ready(Some(Err(error)));
+            }
         }
-        if let Poll::Ready(None) = &frame
-            && let Some(connection) = connection.take()
-        {
-            home.0.keep(&home.1, connection);
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        // The end must be polled for: it keeps the connection for the next request.
-        false
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.body.size_hint()
     }
 }
 

@@ -24,6 +24,7 @@ mod feed;
 mod feed_reader;
 mod finished;
 mod handler;
+mod http_message;
 mod key_pool;
 mod metrics;
 mod model_list;

@@ -1,8 +1,10 @@
 //! Counters of a gateway in the text format of Prometheus.
 
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering as AtomicOrdering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +32,49 @@ struct Labels {
     status: u16,
 }
 
+/// The values of labels in the order of [`Labels`], so that a call finds its row without copies of its names.
+trait LabelValues {
+    fn values(&self) -> (&str, &str, &str, &str, u16);
+}
+
+impl LabelValues for Labels {
+    fn values(&self) -> (&str, &str, &str, &str, u16) {
+        (&self.client, self.dialect, &self.backend, &self.model, self.status)
+    }
+}
+
+impl LabelValues for FinishedCall {
+    fn values(&self) -> (&str, &str, &str, &str, u16) {
+        (&self.client, self.client_dialect, &self.backend, &self.model_sent, self.status)
+    }
+}
+
+impl<'l> Borrow<dyn LabelValues + 'l> for Labels {
+    fn borrow(&self) -> &(dyn LabelValues + 'l) {
+        self
+    }
+}
+
+impl PartialEq for dyn LabelValues + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.values() == other.values()
+    }
+}
+
+impl Eq for dyn LabelValues + '_ {}
+
+impl PartialOrd for dyn LabelValues + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for dyn LabelValues + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.values().cmp(&other.values())
+    }
+}
+
 #[derive(Debug, Default)]
 struct Row {
     calls: u64,
@@ -44,51 +89,57 @@ struct Row {
     cancelled: u64,
 }
 
+impl Row {
+    fn count(&mut self, call: &FinishedCall) {
+        self.calls += 1;
+        let seconds = call.duration.as_secs_f64();
+        self.seconds += seconds;
+        for (bucket, _) in self.buckets.iter_mut().zip(BOUNDS).filter(|(_, bound)| seconds <= *bound) {
+            *bucket += 1;
+        }
+        if let Some(usage) = &call.usage {
+            self.input += usage.input.unwrap_or(0);
+            self.cached += usage.cache_read.unwrap_or(0);
+            self.output += usage.output.unwrap_or(0);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a sum for people")]
+        {
+            self.dollars += call.cost.unwrap_or(0) as f64 / interlingua_models::prices::DOLLAR as f64;
+        }
+        self.losses += call.losses;
+        self.again += call.attempts.len().saturating_sub(1) as u64;
+        self.cancelled += u64::from(call.is_cancelled);
+    }
+}
+
 /// A value of a row.
 type RowValue = fn(&Row) -> f64;
 
 impl Metrics {
     pub(crate) fn opened(&self) {
-        self.open.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, AtomicOrdering::Relaxed);
     }
 
     pub(crate) fn closed(&self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, AtomicOrdering::Relaxed);
     }
 
     /// Counts a call that has ended.
     pub(crate) fn count(&self, call: &FinishedCall) {
-        let mut labels = Labels {
+        // No holder of the lock panics.
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(row) = rows.get_mut(call as &dyn LabelValues) {
+            return row.count(call);
+        }
+        let model = if rows.len() < MOST_ROWS { call.model_sent.clone() } else { "other".to_owned() };
+        let labels = Labels {
             client: call.client.clone(),
             dialect: call.client_dialect,
             backend: call.backend.clone(),
-            model: call.model_sent.clone(),
+            model,
             status: call.status,
         };
-        // No holder of the lock panics.
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if rows.len() >= MOST_ROWS && !rows.contains_key(&labels) {
-            "other".clone_into(&mut labels.model);
-        }
-        let row = rows.entry(labels).or_default();
-        row.calls += 1;
-        let seconds = call.duration.as_secs_f64();
-        row.seconds += seconds;
-        for (bucket, _) in row.buckets.iter_mut().zip(BOUNDS).filter(|(_, bound)| seconds <= *bound) {
-            *bucket += 1;
-        }
-        if let Some(usage) = &call.usage {
-            row.input += usage.input.unwrap_or(0);
-            row.cached += usage.cache_read.unwrap_or(0);
-            row.output += usage.output.unwrap_or(0);
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a sum for people")]
-        {
-            row.dollars += call.cost.unwrap_or(0) as f64 / interlingua_models::prices::DOLLAR as f64;
-        }
-        row.losses += call.losses;
-        row.again += call.attempts.len().saturating_sub(1) as u64;
-        row.cancelled += u64::from(call.is_cancelled);
+        rows.entry(labels).or_default().count(call);
     }
 
     /// The counters as text. `circuits` has the name of each backend and whether its circuit is open.
@@ -130,7 +181,7 @@ impl Metrics {
         }
         drop(rows);
         head(&mut text, "open_calls", "Model calls in progress.", "gauge");
-        let _ = writeln!(text, "interlingua_open_calls {}", self.open.load(Ordering::Relaxed));
+        let _ = writeln!(text, "interlingua_open_calls {}", self.open.load(AtomicOrdering::Relaxed));
         head(&mut text, "backend_circuit_open", "Whether a backend is paused after failures.", "gauge");
         for (backend, is_open) in circuits {
             let (backend, value) = (label(backend), u8::from(is_open));

@@ -4,6 +4,7 @@
 #![allow(clippy::format_push_string, reason = "short texts")]
 #![allow(missing_docs, reason = "not published")]
 
+mod backend_connections;
 mod clients;
 mod feed;
 mod passing;
