@@ -14,6 +14,7 @@ use serde_json::Value;
 
 mod conformance;
 mod order;
+mod records;
 mod seed;
 mod values;
 
