@@ -13,6 +13,7 @@ use interlingua::pipe::Pipe;
 use serde_json::Value;
 
 mod conformance;
+mod list;
 mod order;
 mod records;
 mod seed;
