@@ -2,7 +2,7 @@
 
 use crate::json::{JsonWriter, Raw};
 use crate::pipe::Remembered;
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 /// The error code for a method that the receiver does not have.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
@@ -21,15 +21,27 @@ pub(crate) enum Message<'t> {
 impl<'t> Message<'t> {
     /// The sort of an object; `None` if the object is no message of JSON-RPC.
     pub(crate) fn of(object: Val<'t>) -> Option<Self> {
-        let id = object.get("id").filter(|id| matches!(id.kind(), Kind::Number | Kind::String));
-        if object.has_str("method") {
-            let method = object.str_or_empty("method");
+        const WANTED: WantedNames<4> = WantedNames::new(["id", "method", "result", "error"]);
+        let [id, method, result, error] = object.find(&WANTED);
+        Self::of_members(id, method, result, error)
+    }
+
+    /// The sort of an object with these members.
+    pub(crate) fn of_members(
+        id: Option<Val<'t>>,
+        method: Option<Val<'t>>,
+        result: Option<Val<'t>>,
+        error: Option<Val<'t>>,
+    ) -> Option<Self> {
+        let id = id.filter(|id| matches!(id.kind(), Kind::Number | Kind::String));
+        if method.is_some_and(|method| method.kind() == Kind::String) {
+            let method = method.word();
             return Some(match id {
                 Some(id) => Message::Request { id, method },
                 None => Message::Notification { method },
             });
         }
-        let outcome = match (object.get("result"), object.get("error")) {
+        let outcome = match (result, error) {
             (_, Some(error)) if !error.is_null() => Err(error),
             (Some(result), _) => Ok(result),
             (None, _) => return None,

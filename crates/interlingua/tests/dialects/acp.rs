@@ -156,7 +156,7 @@ fn recorded_agents_mean_the_same() {
 
 /// List items 22 and 23: a command that failed is a failed result, where the agent reports the exit code.
 #[test]
-fn item_23_an_exit_code_fails_the_result() {
+fn list_23_an_exit_code_fails_the_result() {
     for name in ["qwen-code", "opencode", "copilot-cli", "kimi-code"] {
         let said = summary(&read(&fixture(&format!("{name}.jsonl"))));
         let failed = said.results.iter().filter(|(.., status)| *status == Status::Failed).count();
@@ -410,7 +410,7 @@ fn a_session_is_resumed_or_loaded() {
 
 /// List item 43: a decision selects the option of its kind, once.
 #[test]
-fn item_43_a_permission_is_answered_by_the_kind_of_its_option() {
+fn list_43_a_permission_is_answered_by_the_kind_of_its_option() {
     let cases = [(Decision::Accept, "o"), (Decision::AcceptForSession, "a"), (Decision::Reject(None), "n")];
     for (number, (decision, option)) in cases.into_iter().enumerate() {
         let mut client = Client::opened();
@@ -500,7 +500,7 @@ fn an_interrupt_cancels_the_turn_and_its_requests() {
 
 /// List item 52 for this protocol: every request is answered or refused.
 #[test]
-fn item_52_requests_that_no_person_can_answer_are_refused() {
+fn list_52_requests_that_no_person_can_answer_are_refused() {
     let mut client = Client::opened();
     for (method, params, code) in [
         ("fs/read_text_file", json!({"sessionId": "s", "path": "/a"}), -32601),
@@ -628,7 +628,7 @@ fn ended(class: StopClass) -> Event<'static> {
 }
 
 #[test]
-fn item_95_an_editor_negotiates_version_1_and_a_cancelled_prompt_says_so() {
+fn list_95_an_editor_negotiates_version_1_and_a_cancelled_prompt_says_so() {
     let mut editor = Editor::new();
     let began = editor.receive(
         &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 2}}),
@@ -680,7 +680,7 @@ fn permission() -> Permission<'static> {
 }
 
 #[test]
-fn item_96_permissions_map_one_to_one_both_ways() {
+fn list_96_permissions_map_one_to_one_both_ways() {
     for (option, decision) in [
         ("allow_once", Decision::Accept),
         ("allow_always", Decision::AcceptForSession),
@@ -706,7 +706,7 @@ fn item_96_permissions_map_one_to_one_both_ways() {
 }
 
 #[test]
-fn item_96_questions_map_one_to_one_both_ways() {
+fn list_96_questions_map_one_to_one_both_ways() {
     let asked = read(&fixture("requests.jsonl")).into_iter().filter_map(|event| match event {
         Event::QuestionRequested(question) => Some(question),
         _ => None,
@@ -823,7 +823,7 @@ fn captures() -> Vec<(String, String)> {
 
 /// List item 78: the captures have no unparsed line, and the events hold what the agents sent, counted in the lines.
 #[test]
-fn item_78_captures_are_read_completely() {
+fn list_78_captures_are_read_completely() {
     for (name, text) in captures() {
         let said = summary(&read(&text));
         let messages: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

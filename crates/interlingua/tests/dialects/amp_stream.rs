@@ -65,7 +65,7 @@ fn sorted(mut list: Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
-fn item_82_every_block_of_a_list_is_read() {
+fn list_82_every_block_of_a_list_is_read() {
     let events = universal(TOOLS);
     assert_eq!(sorted(told(&events)), sorted(printed(TOOLS)));
     let statuses: Vec<_> = of(&events, "item.completed")

@@ -293,7 +293,7 @@ fn a_request_that_was_resolved_elsewhere_is_not_answered() {
 
 /// List item 52: every request of the server is answered or refused; none is dropped.
 #[test]
-fn item_52_every_other_request_is_refused_at_once() {
+fn list_52_every_other_request_is_refused_at_once() {
     let mut client = Client::opened();
     let methods = [
         "mcpServer/elicitation/request",
@@ -323,7 +323,7 @@ fn item_52_every_other_request_is_refused_at_once() {
 
 /// List item 50: all questions of a request, with descriptions; the answers belong to the questions by their order.
 #[test]
-fn item_50_all_prompts_of_a_question_are_answered() {
+fn list_50_all_prompts_of_a_question_are_answered() {
     let mut client = Client::opened();
     let option = |label: &str| json!({"label": label, "description": format!("about {label}")});
     let questions = json!([
@@ -367,7 +367,7 @@ fn an_interrupt_names_the_running_turn() {
 
 /// List item 22: every result has an earlier call. List item 23: failed and declined tools failed.
 #[test]
-fn items_22_and_23_tools_are_calls_with_results() {
+fn list_22_23_tools_are_calls_with_results() {
     let events = read(&fixture("approvals-output.jsonl"));
     let mut calls = Vec::new();
     let mut results = Vec::new();
@@ -429,7 +429,7 @@ fn a_transcript_shows_each_prompt_and_each_decision_once() {
 
 /// List item 80: error notifications reach the session, and an error that the server retries does not end the turn.
 #[test]
-fn item_80_a_retried_error_does_not_end_the_turn() {
+fn list_80_a_retried_error_does_not_end_the_turn() {
     let events = read(&fixture("error.jsonl"));
     let steps: Vec<_> = events
         .iter()

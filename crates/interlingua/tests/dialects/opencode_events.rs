@@ -61,7 +61,7 @@ fn event(kind: &str, properties: Value) -> Value {
 }
 
 #[test]
-fn item_27_a_part_before_its_message_is_the_users() {
+fn list_27_a_part_before_its_message_is_the_users() {
     let mut frames: Vec<&str> = SHAPES.trim_end().split("\n\n").collect();
     frames[2..5].rotate_left(1);
     assert!(frames[4].contains("message.updated"), "the message follows its parts");
@@ -82,7 +82,7 @@ fn item_27_a_part_before_its_message_is_the_users() {
 }
 
 #[test]
-fn item_81_pieces_make_the_whole_text_and_a_turn_ends_once() {
+fn list_81_pieces_make_the_whole_text_and_a_turn_ends_once() {
     for (name, stream) in [("tools", TOOLS), ("questions", QUESTIONS), ("subagent", SUBAGENT)] {
         let events = universal(stream);
         let turns = if name == "questions" { 2 } else { 1 };
@@ -124,7 +124,7 @@ fn a_result_after_the_end_of_its_message_is_told_once() {
 }
 
 #[test]
-fn item_53_requests_are_resolved_once_by_whoever_answers() {
+fn list_53_requests_are_resolved_once_by_whoever_answers() {
     let events = universal(PERMISSIONS);
     let statuses: Vec<_> =
         of(&events, "permission.resolved").iter().map(|data| data["status"].clone()).collect();

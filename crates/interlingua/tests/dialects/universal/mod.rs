@@ -13,7 +13,9 @@ use interlingua::pipe::Pipe;
 use serde_json::Value;
 
 mod conformance;
+mod list;
 mod order;
+mod records;
 mod seed;
 mod values;
 

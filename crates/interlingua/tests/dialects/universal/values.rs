@@ -321,14 +321,14 @@ fn the_settings_of_a_request_are_said_and_come_back() {
 }
 
 #[test]
-fn a_parent_that_is_not_here_is_named() {
+fn a_call_of_a_subagent_that_is_not_here_is_named() {
     let line = r#"{"type":"assistant","uuid":"u","parent_tool_use_id":"toolu_elsewhere","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"c","name":"n","input":{}}]}}"#;
     let (out, report) = books(line, "claude-stream", "universal");
     let events = parse(out.as_bytes());
     let done = of(&events, "item.completed");
     let said = done.iter().map(|event| item(event)).find(|item| item["kind"] == "message").unwrap();
-    assert_eq!((&said["parent_id"], &said["native_parent_id"]), (&Value::Null, &"toolu_elsewhere".into()));
-    assert!(!lost(&report).iter().any(|(_, field)| *field == Field::ItemParent));
+    assert_eq!((&said["parent_id"], &said["parent_call"]), (&Value::Null, &"toolu_elsewhere".into()));
+    assert!(!lost(&report).iter().any(|(_, field)| *field == Field::ItemParentCall));
     let (again, _) = books(&out, "universal", "universal");
     assert_eq!(again, out);
 }

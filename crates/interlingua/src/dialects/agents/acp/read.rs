@@ -16,7 +16,7 @@ use crate::model::{
     Turn, Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Val, WantedNames};
 use crate::wire::note_tag;
 
 pub(super) struct AcpReader {
@@ -98,17 +98,22 @@ impl AcpReader {
 
 impl Reader for AcpReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["jsonrpc", "id", "method", "params", "result", "error"]);
         let frame = doc.root;
-        note_tag(frame, "jsonrpc", &["2.0"]);
-        let params = frame.get("params").filter(|params| params.kind() == Kind::Object);
-        let understood = match Message::of(frame) {
+        let [version, id, method, params, result, error] = frame.find(&WANTED);
+        if let Some(version) = version.filter(|version| version.is("2.0")) {
+            version.note(Field::Structure);
+        }
+        let params = params.filter(|params| params.kind() == Kind::Object);
+        let understood = match Message::of_members(id, method, result, error) {
             Some(Message::Request { id, method }) => self.request(id, method, params, out),
             Some(Message::Notification { method }) => self.notification(method, params, out),
             Some(Message::Response { id, outcome }) => self.response(id, outcome, out),
             None => false,
         };
         if understood {
-            frame.note_str("method", Field::Structure);
+            method.and_then(|method| method.note_text(Field::Structure));
         } else {
             notice(frame, &self.responded, out);
         }
@@ -159,10 +164,12 @@ impl AcpReader {
         let Some(params) = params else { return false };
         match method {
             method::UPDATE => {
-                let update = params.get("update").filter(|update| update.has_str("sessionUpdate"));
-                let Some(update) = update else { return false };
+                let Some(update) = params.get("update") else { return false };
+                let Some(kind) = update.get("sessionUpdate").filter(|kind| kind.str().is_some()) else {
+                    return false;
+                };
                 self.session.of_line(params, out);
-                self.update(update, out)
+                self.update(update, kind, out)
             }
             method::CANCEL if self.is_of_client => {
                 self.session.of_line(params, out);
@@ -173,8 +180,8 @@ impl AcpReader {
         }
     }
 
-    fn update(&mut self, update: Val<'_>, out: &mut EventSink<'_>) -> bool {
-        let understood = match update.str_or_empty("sessionUpdate") {
+    fn update(&mut self, update: Val<'_>, kind: Val<'_>, out: &mut EventSink<'_>) -> bool {
+        let understood = match id_text(kind) {
             "agent_message_chunk" => self.chunk(Chunk::Agent, update, out),
             "agent_thought_chunk" => self.chunk(Chunk::Thought, update, out),
             "user_message_chunk" => self.chunk(Chunk::User, update, out),
@@ -193,7 +200,7 @@ impl AcpReader {
             _ => return false,
         };
         if understood {
-            update.note_str("sessionUpdate", Field::Structure);
+            kind.note(Field::Structure);
         }
         understood
     }
@@ -214,9 +221,9 @@ impl AcpReader {
 
     /// Reads a piece of a message or of reasoning.
     fn chunk(&mut self, chunk: Chunk, update: Val<'_>, out: &mut EventSink<'_>) -> bool {
-        let Some(content) = update.get("content").filter(|content| content.kind() == Kind::Object) else {
-            return false;
-        };
+        const WANTED: WantedNames<3> = WantedNames::new(["content", "messageId", "_meta"]);
+        let [content, id, meta] = update.find(&WANTED);
+        let Some(content) = content.filter(|content| content.kind() == Kind::Object) else { return false };
         if chunk == Chunk::User {
             if self.is_repeated(content) {
                 return true;
@@ -227,12 +234,12 @@ impl AcpReader {
         } else if self.turn == TurnState::None {
             self.begin_turn(out);
         }
-        let usage = update.get("_meta").and_then(|meta| meta.get("usage")).and_then(usage);
-        if content.get("text").is_some_and(|text| text.is("")) && usage.is_some() {
+        let usage = meta.and_then(|meta| meta.get("usage")).and_then(usage);
+        if usage.is_some() && content.get("text").is_some_and(|text| text.is("")) {
             // Qwen Code reports the usage of a response with an empty text.
             content.note_str("text", Field::Structure);
             note_tag(content, "type", &["text"]);
-        } else if !self.grow(chunk, update, content, out) {
+        } else if !self.grow(chunk, id, content, out) {
             return false;
         }
         if usage.is_some() {
@@ -242,8 +249,14 @@ impl AcpReader {
     }
 
     /// Adds a content block to the open message, or starts a message with it.
-    fn grow(&mut self, chunk: Chunk, update: Val<'_>, content: Val<'_>, out: &mut EventSink<'_>) -> bool {
-        let id = update.get("messageId").filter(|id| id.str().is_some());
+    fn grow<'t>(
+        &mut self,
+        chunk: Chunk,
+        id: Option<Val<'t>>,
+        content: Val<'t>,
+        out: &mut EventSink<'_>,
+    ) -> bool {
+        let id = id.filter(|id| id.str().is_some());
         let name = id.map(|id| id_text(id)).unwrap_or_default();
         let fields = match chunk {
             Chunk::User | Chunk::Agent => ContentFields::MESSAGE,

@@ -22,6 +22,8 @@ pub(super) struct EventsReader {
     root: String,
     /// A response to the client named the session, so no other session replaces it.
     is_ours: bool,
+    /// Whether the id of the session was emitted, which every event repeats.
+    is_named: bool,
     turn: OpenTurn,
     subagents: Subagents,
     messages: Messages,
@@ -169,7 +171,9 @@ impl EventsReader {
         }
         if id == self.root {
             let id = session.note_text(Field::SessionId);
-            self.session.tell(AGENT, Session { id, ..Session::default() }, out);
+            if !std::mem::replace(&mut self.is_named, true) {
+                self.session.tell(AGENT, Session { id, ..Session::default() }, out);
+            }
             Whose::Main
         } else if self.subagents.has(id) {
             session.note(Field::ItemAgent);

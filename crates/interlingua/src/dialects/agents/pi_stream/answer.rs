@@ -10,7 +10,7 @@ use crate::model::{
     ToolCall,
 };
 use crate::pipe::EventSink;
-use crate::tape::Val;
+use crate::tape::{Member as _, Val, WantedNames};
 
 /// The answer that the agent is giving.
 pub(super) struct StreamedAnswer {
@@ -34,9 +34,14 @@ impl StreamedAnswer {
 
     /// Reads a piece of the answer. Returns whether the piece is known.
     pub(super) fn update(&mut self, line: Val<'_>, out: &mut EventSink<'_>) -> bool {
-        let Some(event) = line.get("assistantMessageEvent") else { return false };
-        let word = event.str_or_empty("type");
-        let index = event.get("contentIndex").and_then(|index| index.u64());
+        const LINE: WantedNames<4> = WantedNames::new(["type", "assistantMessageEvent", "message", "usage"]);
+        const EVENT: WantedNames<5> =
+            WantedNames::new(["type", "contentIndex", "partial", "message", "error"]);
+        let [tag, event, message, usage] = line.find(&LINE);
+        let Some(event) = event else { return false };
+        let [kind, index, partial, inner_message, error] = event.find(&EVENT);
+        let (word, place) = (kind.word(), index);
+        let index = index.and_then(|index| index.u64());
         let known = match (kind_of(word), index) {
             (Some((kind, "start")), Some(index)) => self.block_start(kind, index, event, out),
             (Some((kind, "delta")), Some(index)) => self.block_delta(kind, index, event, out),
@@ -46,17 +51,16 @@ impl StreamedAnswer {
             _ => false,
         };
         if known {
-            line.note_str("type", Field::Structure);
-            event.note_str("type", Field::Structure);
-            event.note_raw("contentIndex", Field::Structure);
-            // Snapshots of the message so far.
-            line.note_raw("message", Field::Padding);
-            line.note_raw("usage", Field::Padding);
-            for name in ["message", "error"] {
-                event.note_raw(name, Field::Padding);
+            for tag in [tag, kind] {
+                tag.note_text(Field::Structure);
             }
-            if word != "toolcall_start" {
-                event.note_raw("partial", Field::Padding);
+            if let Some(place) = place {
+                place.note(Field::Structure);
+            }
+            // Snapshots of the message so far. The start of a call reads its snapshot.
+            let partial = partial.filter(|_| word != "toolcall_start");
+            for snapshot in [message, usage, inner_message, error, partial].into_iter().flatten() {
+                snapshot.note(Field::Padding);
             }
         }
         known

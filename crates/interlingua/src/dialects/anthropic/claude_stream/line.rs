@@ -80,7 +80,7 @@ pub(super) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
     let event_type = subtype.or_else(|| line.note_str("type", Field::NoticeType));
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
     head.native_id = line.take_str("uuid", Field::ItemId);
-    head.parent = parent(line).or_else(|| line.note_str("tool_use_id", Field::ItemParent));
+    head.parent_call = parent_call(line).or_else(|| line.note_str("tool_use_id", Field::ItemParentCall));
     head.time = line.get("timestamp").and_then(time);
     let item = out.start(head);
     let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
@@ -103,21 +103,21 @@ pub(super) fn is_renaming(line: Val<'_>) -> bool {
 }
 
 /// The call that started the subagent of this line.
-pub(super) fn parent(line: Val<'_>) -> Option<Str<'_>> {
-    let parent = line.get("parent_tool_use_id")?;
-    if parent.is_null() {
-        parent.note(Field::Structure);
+pub(super) fn parent_call(line: Val<'_>) -> Option<Str<'_>> {
+    let call = line.get("parent_tool_use_id")?;
+    if call.is_null() {
+        call.note(Field::Structure);
     }
-    parent.take_text(Field::ItemParent)
+    call.take_text(Field::ItemParentCall)
 }
 
 /// Notes `parent_tool_use_id` if it equals the stream's call.
-pub(super) fn repeat_parent(line: Val<'_>, under: &str) {
+pub(super) fn repeat_parent_call(line: Val<'_>, under: &str) {
     let Some(parent) = line.get("parent_tool_use_id") else { return };
     if parent.is_null() && under.is_empty() {
         parent.note(Field::Structure);
     } else if parent.str().is_some_and(|parent| parent.as_escaped() == under) {
-        parent.note(Field::ItemParent);
+        parent.note(Field::ItemParentCall);
     }
 }
 

@@ -3,7 +3,7 @@
 //! follows completes it without repeating content. Every other line is a notice, whatever its type.
 
 use super::control::Requests;
-use super::line::{ended, is_renaming, notice, parent, repeat_parent, time};
+use super::line::{ended, is_renaming, notice, parent_call, repeat_parent_call, time};
 use super::partial::Streams;
 use crate::blocks;
 use crate::dialects::anthropic::stream::{note_stop, usage};
@@ -124,12 +124,17 @@ impl LiveReader {
             id.note_text(field).filter(|id| !id.is_empty())
         });
         let title = if is_renaming(line) { line.note_str("title", Field::SessionTitle) } else { None };
+        let (id, title) = (self.session.changed(id), self.title.changed(title));
+        // Nearly every line repeats the id and nothing else.
+        if !init && id.is_none() && title.is_none() {
+            return;
+        }
         let session = Session {
-            id: self.session.changed(id),
+            id,
             cwd: self.cwd.changed(told("cwd", Field::SessionCwd)),
             cli_version: self.version.changed(told(self.program.version, Field::SessionVersion)),
             model: self.model.changed(told("model", Field::SessionModel)),
-            title: self.title.changed(title),
+            title,
             permission_mode: self.mode.changed(told(self.program.mode, Field::PermissionMode)),
             ..Session::default()
         };
@@ -178,7 +183,7 @@ impl LiveReader {
         let start = |out: &mut EventSink<'_>| {
             let mut head = out.head(ItemKind::Message, author);
             head.native_id = line.take_str("uuid", Field::ItemId);
-            head.parent = parent(line);
+            head.parent_call = parent_call(line);
             head.time = line.get("timestamp").and_then(time);
             head.model = message.take_str("model", Field::ItemModel);
             head.shape = blocks::shape(content);
@@ -188,7 +193,7 @@ impl LiveReader {
             if let Some((under, known)) = self.streams.said_before(id.as_ref(), &under, block) {
                 message
                     .note_str("id", if self.program.shares_ids { Field::Structure } else { Field::Padding });
-                repeat_parent(line, under);
+                repeat_parent_call(line, under);
                 let aborted = known.open && line.take_bool("aborted", Field::ItemStatus) == Some(true);
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
             } else {

@@ -59,6 +59,11 @@ impl ShownItem {
         }
     }
 
+    /// Whether the item is a message that no event shows: it holds items, and no content of its own.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.shown.is_none() && self.holds_items && self.content.pieces.is_empty()
+    }
+
     /// Puts the item into a message that is not shown. The item takes over the message's parent and circumstances,
     /// unless it has its own.
     pub(super) fn is_in(&mut self, message: &ShownItem) {

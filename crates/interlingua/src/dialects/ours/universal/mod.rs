@@ -7,6 +7,7 @@
 
 mod beginning;
 mod data;
+mod hidden;
 mod item;
 mod parts;
 mod read;

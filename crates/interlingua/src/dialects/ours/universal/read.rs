@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::data::{read_failure, read_permission, read_question, read_turn};
+use super::hidden::HiddenMessages;
 use super::read_parts::{read_marks, read_part, read_reasoning, repeat_part};
 use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, inside, note_if};
 use crate::error::Code;
 use crate::json::{Str, from_base64};
 use crate::model::{
-    Args, Author, CallKind, Circumstances, Event, Field, ItemId, ItemKind, ItemKindTag, ItemTail, Neutral,
-    Notice, Part, Session, SessionEnd, Shape, Spelling, Status, ToolCall, ToolResult,
+    Args, Author, CallKind, Circumstances, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail,
+    Neutral, Notice, Part, Session, SessionEnd, Shape, Spelling, Status, ToolCall, ToolResult,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
 use crate::tape::Val;
@@ -25,6 +26,7 @@ pub(super) struct UniversalReader {
     open: HashMap<String, ReadItem>,
     /// The native ids of items, by universal id.
     natives: Remembered<Str<'static>>,
+    hidden: HiddenMessages,
 }
 
 /// An open item.
@@ -32,7 +34,7 @@ pub(super) struct ReadItem {
     pub(super) id: ItemId,
     pub(super) of: ItemKindTag,
     /// The surrounding message that was not shown.
-    around: Option<ItemId>,
+    around: Option<Around>,
     /// The members of the item's start, and of the first part of its content.
     began: Vec<ClaimedMember>,
     began_part: Vec<ClaimedMember>,
@@ -44,6 +46,14 @@ pub(super) struct ReadItem {
     untyped: String,
     /// The members of parts that an event before the end held whole, by part.
     placed: BTreeMap<u64, Vec<ClaimedMember>>,
+}
+
+/// A message around an item that is not shown.
+enum Around {
+    /// A message without an id, for this item alone.
+    Alone(ItemId),
+    /// A message with this id, which may have further items.
+    Shared(String),
 }
 
 /// A claimed member: name, JSON text and field.
@@ -87,7 +97,10 @@ impl Reader for UniversalReader {
                 self.known_as(session.id.as_ref());
                 out.event(&Event::SessionStarted(session));
             }
-            "session.ended" => session_ended(data, out),
+            "session.ended" => {
+                self.hidden.end_all(out);
+                session_ended(data, out);
+            }
             "turn.started" => out.event(&Event::TurnStarted(read_turn(data))),
             "turn.ended" => out.event(&Event::TurnEnded(read_turn(data))),
             "item.started" => self.item(event, data, false, by_us, out),
@@ -112,6 +125,10 @@ impl Reader for UniversalReader {
             Some(raw) => out.kept_line(super::DIALECT.name, raw, ("", "")),
             None => {}
         }
+    }
+
+    fn finish(&mut self, out: &mut EventSink<'_>) {
+        self.hidden.end_all(out);
     }
 }
 
@@ -179,7 +196,7 @@ impl UniversalReader {
             self.start(item, &item_id, content, out);
         }
         let open = if done { self.open.remove(item_id.as_escaped()) } else { None };
-        let Some(open) = open else {
+        let Some(mut open) = open else {
             inside(item, "content");
             return note_if(item, "status", "in_progress");
         };
@@ -188,7 +205,13 @@ impl UniversalReader {
             (true, false) => Status::Failed,
             (true, true) => Status::Interrupted,
         };
-        complete(open, item, content, status, out);
+        self.hidden.end_within(open.id, out);
+        complete(&mut open, item, content, status, out);
+        match &open.around {
+            Some(Around::Alone(message)) => out.complete(*message),
+            Some(Around::Shared(native)) => self.hidden.item_ended(native, out),
+            None => {}
+        }
     }
 
     /// Reads a status item that stands for an event without a type in the schema.
@@ -273,34 +296,64 @@ impl UniversalReader {
             head.parent = head.parent.take().or_else(|| parent.take());
             let own = beside.map(|beside| Circumstances::read_members(beside, &[], Spelling::Snake));
             let usual_author = head.author == usual;
-            head = match own.unwrap_or_default() {
+            match own.unwrap_or_default() {
                 // A default author is written only to mark that the circumstances belong to the item itself.
                 none if none == Circumstances::default() && !(role.is_some() && usual_author) => {
                     head.with(std::mem::take(&mut circumstances))
                 }
                 own => head.with(own),
-            };
-            out.start(head)
+            }
         });
+        if of != ItemKindTag::Notice || around.is_some() {
+            let (id, agent) = match &around {
+                Some(head) => (head.native_id.as_ref(), head.circumstances()),
+                // A message of another author shows its content only at its end, so it cannot continue a hidden message.
+                None if of == ItemKindTag::Message && author == Author::Assistant => {
+                    (native.as_ref(), circumstances.clone())
+                }
+                None => (None, circumstances.clone()),
+            };
+            self.hidden.begin_other(id.map(Str::as_escaped), &agent, out);
+        }
+        let around = around.map(|head| self.start_around(head, out));
         let mut began = claimed_in(item);
         if let Some(beside) = beside {
             let (name, json) = ("message".to_owned(), beside.text().to_owned());
             began.push(ClaimedMember { name, json, field: Field::Structure });
         }
         let mut head = out.head(item_kind, author).with(circumstances);
-        head.within = around.or(within);
+        head.within = around.as_ref().map(|(id, _)| *id).or(within);
         head.native_id = native.filter(|_| !is_call_id);
         head.parent = parent;
         if of == ItemKindTag::Message {
             // A message without content of its own has no event.
             head.shape = Shape::Announced;
         }
-        let id = out.start(head);
+        // The items before the first content of a message have begun the message.
+        let is_answer = of == ItemKindTag::Message && author == Author::Assistant;
+        let begun = if is_answer { self.hidden.show(&head) } else { None };
+        let id = begun.unwrap_or_else(|| out.start(head));
+        let around = around.map(|(_, around)| around);
         let began_part = first.map(claimed_in).unwrap_or_default();
         let (said, reasoning, placed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let untyped = String::new();
         let open = ReadItem { id, of, around, began, began_part, said, reasoning, untyped, placed };
         self.open.insert(item_id.as_escaped().to_owned(), open);
+    }
+
+    /// Starts a message that is not shown, or joins the open one.
+    fn start_around(&mut self, head: ItemHead<'_>, out: &mut EventSink<'_>) -> (ItemId, Around) {
+        let Some(native) = head.native_id.as_ref().map(|native| native.as_escaped().to_owned()) else {
+            let id = out.start(head);
+            return (id, Around::Alone(id));
+        };
+        if let Some(id) = self.hidden.join(&head) {
+            return (id, Around::Shared(native));
+        }
+        let kept = head.clone().into_owned();
+        let id = out.start(head);
+        self.hidden.begin(&ItemHead { id, ..kept });
+        (id, Around::Shared(native))
     }
 
     /// The open message or notice around an item, or the native id of its parent item.
@@ -546,7 +599,7 @@ impl ReadItem {
 
 /// Emits the content missing from the deltas and ends the item.
 fn complete(
-    mut open: ReadItem,
+    open: &mut ReadItem,
     item: Val<'_>,
     content: Option<Val<'_>>,
     status: Status,
@@ -590,7 +643,7 @@ fn complete(
                 (Some(_), Some(_)) | (None, _) => {}
             }
         } else if part.str_or_empty("type") == "reasoning" {
-            read_reasoning(&mut open, number, part, out);
+            read_reasoning(open, number, part, out);
             continue;
         } else if let Some(said) = said {
             repeat_part(open.of, part, said);
@@ -607,14 +660,11 @@ fn complete(
     if matches!(item.str_or_empty("status"), "completed" | "failed") {
         item.note_str("status", Field::ItemStatus);
     }
-    for id in open.reasoning.into_values() {
+    for id in std::mem::take(&mut open.reasoning).into_values() {
         out.event(&Event::ItemCompleted(ItemTail::new(id, status)));
     }
     let tail = ItemTail::read_members(item, &["status"], Spelling::Snake);
     out.event(&Event::ItemCompleted(ItemTail { id: open.id, status, ..tail }));
-    if let Some(around) = open.around {
-        out.complete(around);
-    }
 }
 
 fn session_ended(data: Val<'_>, out: &mut EventSink<'_>) {

@@ -443,7 +443,7 @@ impl UniversalWriter {
 
     fn completed(&mut self, tail: &ItemTail<'_>, out: &mut WriterOutput<'_>) {
         let Some(mut open) = self.open.remove(&tail.id) else { return };
-        let unseen = open.shown.is_none() && open.holds_items && open.content.pieces.is_empty();
+        let unseen = open.is_unseen();
         if unseen && tail.status != Status::Completed {
             out.lose(Field::ItemStatus, Reason::NoSlot);
         }

@@ -159,7 +159,8 @@ impl UniversalWriter {
                 self.failed &= self.open.get(id).is_some_and(|item| {
                     // Claude Code repeats the failure as a synthetic message.
                     let model = item.circumstances.model.as_ref();
-                    item.author != Author::Assistant || model.is_some_and(|model| model.is("<synthetic>"))
+                    let is_synthetic = model.is_some_and(|model| model.is("<synthetic>"));
+                    item.author != Author::Assistant || is_synthetic || item.is_unseen()
                 });
             }
             _ => {}
