@@ -83,15 +83,17 @@ impl OpenStep {
     ) -> Self {
         json.object().key("step_id").u64(number).key("source").literal(source.word());
         if let Some((item, clock)) = first {
-            let millis = item.head().time.as_ref().or(clock).and_then(time::epoch_millis);
+            let message = item.frame().0.head();
+            let written = item.head().time.as_ref().or(message.time.as_ref());
+            let millis = written.or(clock).and_then(time::epoch_millis);
             let mut date = String::new();
             if millis.is_some_and(|millis| date_of_millis(millis, &mut date)) {
                 json.key("timestamp").raw(&Raw::new(&date));
             }
             if source == Source::Agent {
-                json.opt_str("model_name", item.frame().0.head().model.as_ref());
+                json.opt_str("model_name", message.model.as_ref());
             }
-            if item.frame().0.head().copied_from.is_some() {
+            if message.copied_from.is_some() {
                 json.key("is_copied_context").bool(true);
             }
         }
