@@ -86,10 +86,11 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     if let Some((head, _)) = &earlier {
         walk.note_earlier(head.size);
     }
-    let mut tee = match settings.checkpoint {
-        // A tree head needs no digest of the bytes.
-        true => Tee::without_digest(record),
-        false => Tee::new(record, settings.payload != PayloadForm::Digest),
+    // A tree head needs no digest of the bytes.
+    let mut tee = if settings.checkpoint {
+        Tee::without_digest(record)
+    } else {
+        Tee::new(record, settings.payload != PayloadForm::Digest)
     };
     let facts = walk.scan(&mut tee)?;
     let (digest, bytes, payload) = tee.finish().map_err(super::scan::ScanFault::Io)?;
