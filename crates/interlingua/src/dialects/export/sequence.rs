@@ -11,6 +11,7 @@ use crate::log::{GatheredItem, GatheredItems};
 use crate::model::{Event, ItemId};
 
 /// A complete item, or an event that is not an item.
+#[derive(Clone, Copy)]
 pub(super) enum Unit<'u> {
     /// A complete item, and the source's clock at its start.
     Item(GatheredItem<'u>, Option<&'u Raw<'static>>),
@@ -46,7 +47,6 @@ impl Sequence {
                 if let Some(unused) = unused.filter(|unused| unused.as_str() != time.as_str()) {
                     self.add(&Event::Clock(unused), write);
                 }
-                return;
             }
             Event::ItemStarted(head) => {
                 let around = head.within.and_then(|around| self.places.get(&around).copied());

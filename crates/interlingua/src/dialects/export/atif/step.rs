@@ -1,7 +1,7 @@
 //! The open step of a trajectory: its fixed members are written as they arrive, in the order reasoning, message, calls,
 //! results. Content that would break this order belongs to a new step.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use super::metrics::{Metrics, OF_STEP};
 use crate::dialects::export::facts;
@@ -54,7 +54,7 @@ pub(super) struct OpenStep {
     pub(super) phase: Phase,
     origin: StepOrigin,
     /// The ids of the calls in this step.
-    calls: HashSet<String>,
+    calls: BTreeSet<String>,
     /// The ids of calls without an id in the source that wait for their result.
     nameless: VecDeque<String>,
     /// The number of texts, reasonings, calls and results so far: the place of an event in the step.
@@ -101,7 +101,7 @@ impl OpenStep {
             source,
             phase: Phase::Begun,
             origin: first.map(|(item, _)| origin_of(item)).unwrap_or_default(),
-            calls: HashSet::new(),
+            calls: BTreeSet::new(),
             nameless: VecDeque::new(),
             units: 0,
             items: JsonBuffer::default(),

@@ -36,6 +36,10 @@ struct Trajectory {
     total: Metrics,
 }
 
+/// The source's clock at the start of an item whose members no step holds yet.
+#[derive(Clone, Copy)]
+struct ItemClock<'c>(Option<&'c Raw<'c>>);
+
 /// The size of held events that ends a step.
 const MOST_EVENTS: usize = 64 << 10;
 
@@ -193,7 +197,7 @@ impl Trajectory {
     /// The parts of a message between its inner items, and the inner items.
     fn message(&mut self, item: GatheredItem<'_>, clock: Option<&Raw<'_>>, out: &mut WriterOutput<'_>) {
         let mut texts: Vec<&Part<'static>> = Vec::new();
-        let mut told = Some(clock);
+        let mut told = Some(ItemClock(clock));
         for content in item.content() {
             match content {
                 GatheredContent::Part(part) => texts.push(part),
@@ -204,7 +208,7 @@ impl Trajectory {
                     }
                     self.item(inner, None, out);
                     // The message is an item of the step that holds its first content.
-                    if let (Some(clock), Some(step)) = (told, &mut self.step) {
+                    if let (Some(ItemClock(clock)), Some(step)) = (told, &mut self.step) {
                         step.item(item, clock);
                         told = None;
                     }
@@ -221,7 +225,7 @@ impl Trajectory {
         &mut self,
         item: GatheredItem<'_>,
         texts: &mut Vec<&Part<'static>>,
-        told: &mut Option<Option<&Raw<'_>>>,
+        told: &mut Option<ItemClock<'_>>,
         out: &mut WriterOutput<'_>,
     ) {
         if !texts.is_empty() {
@@ -234,11 +238,11 @@ impl Trajectory {
         &mut self,
         item: GatheredItem<'_>,
         texts: &[&Part<'static>],
-        told: &mut Option<Option<&Raw<'_>>>,
+        told: &mut Option<ItemClock<'_>>,
         out: &mut WriterOutput<'_>,
     ) {
         let source = Source::of(item.head().author);
-        let clock = told.flatten();
+        let clock = told.and_then(|ItemClock(clock)| clock);
         if !self.step.as_ref().is_some_and(|step| step.accepts(item, Phase::Message))
             || source != Source::Agent
         {
@@ -322,12 +326,11 @@ impl Trajectory {
             (None, source) => _ = json.literal(source.unwrap_or("unknown")),
         }
         json.key("version");
-        match &self.session.cli_version {
-            Some(version) => _ = json.str(version),
-            None => {
-                json.literal("unknown");
-                out.ledger.note("version of the agent unknown");
-            }
+        if let Some(version) = &self.session.cli_version {
+            json.str(version);
+        } else {
+            json.literal("unknown");
+            out.ledger.note("version of the agent unknown");
         }
         let json = &mut out.json;
         json.opt_str("model_name", self.session.model.as_ref()).end_object();

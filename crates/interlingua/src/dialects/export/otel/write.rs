@@ -352,18 +352,17 @@ impl Traces {
             some_call(call.as_ref(), json);
             span::some_text("gen_ai.tool.call.id", id, json);
             let mut parts = item.parts();
-            match (parts.next(), parts.next()) {
-                (Some(Part::Text(text)), None) => span::text("gen_ai.tool.call.result", text, json),
-                _ => {
-                    let mut held = JsonBuffer::default();
-                    held.hold().array();
-                    for part in item.parts() {
-                        span::write_part(part, false, None, &mut held.hold());
-                    }
-                    held.hold().end_array();
-                    span::json_text("gen_ai.tool.call.result", held.held(), json);
-                    span::some_number("interlingua.parts", Some(item.parts().count() as u64), json);
+            if let (Some(Part::Text(text)), None) = (parts.next(), parts.next()) {
+                span::text("gen_ai.tool.call.result", text, json);
+            } else {
+                let mut held = JsonBuffer::default();
+                held.hold().array();
+                for part in item.parts() {
+                    span::write_part(part, false, None, &mut held.hold());
                 }
+                held.hold().end_array();
+                span::json_text("gen_ai.tool.call.result", held.held(), json);
+                span::some_number("interlingua.parts", Some(item.parts().count() as u64), json);
             }
             span::object("interlingua.item", |json| facts::write_item(item, clock, json), json);
         });
