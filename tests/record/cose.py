@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Signed records and records in CBOR against two other programs: `pycose` (COSE) and `cbor2` (CBOR).
+"""Signed records, receipts and records in CBOR against other programs: `pycose` (COSE), `scitt-cose` (receipts of
+transparency logs) and `cbor2` (CBOR).
 
 Signatures of the command are verified by pycose, and signatures of pycose by the command; cbor2 reads the headers and
 the tree head, and encodes the tree head to the same bytes again. Each direction is also tried with a changed byte,
-which must fail. Records in CBOR are read by cbor2 and encoded to the same bytes. The script installs both packages into a virtual environment.
+which must fail. Receipts of the command are verified by scitt-cose. Records in CBOR are read by cbor2 and encoded to the same
+bytes. The script installs the packages into a virtual environment.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # pycose 1.1.0 does not work with cbor2 6.
-PACKAGES = ["pycose==1.1.0", "cbor2==5.6.5"]
+PACKAGES = ["pycose==1.1.0", "cbor2==5.6.5", "scitt-cose==0.5.0"]
 
 
 def in_environment(tools):
@@ -27,7 +29,7 @@ def in_environment(tools):
         return
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    found = subprocess.run([python, "-c", "import pycose, cbor2"], capture_output=True, check=False)
+    found = subprocess.run([python, "-c", "import pycose, cbor2, scitt_cose"], capture_output=True, check=False)
     if found.returncode:
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True)
     os.execv(python, [str(python), *sys.argv])
@@ -160,6 +162,40 @@ def theirs_to_ours(suite, name, private, public, record):
     suite.check(f"{name}: the command refuses a changed signature", code == 3)
 
 
+def receipts(suite, private, record):
+    """Receipts of the local log, verified by scitt-cose; each also with a change that it must refuse."""
+    import hashlib
+
+    import cbor2
+    from scitt_cose.receipt import verify_receipt
+
+    log_key = suite.folder / "log.pem"
+    suite.must("keygen", log_key)
+    public = log_key.with_name(log_key.name + ".pub").read_bytes()
+    log = suite.folder / "transparency-log"
+    for number in range(5):
+        signed, registered = suite.folder / f"r{number}.cose", suite.folder / f"r{number}-registered.cose"
+        suite.must("sign", record, "--key", private, "--signer", f"Ann {number}", "--digest", "-o", signed)
+        suite.must("log", "append", log, signed, "--key", log_key, "--origin", "example.org/log", "-o", registered)
+        protected, unprotected, payload, signature = cbor2.loads(registered.read_bytes()).value
+        # An entry of the log is the SHA-256 of the file without its unprotected header.
+        bare = cbor2.dumps(cbor2.CBORTag(18, [protected, {}, payload, signature]))
+        entry = hashlib.sha256(bare).digest()
+        (receipt,) = unprotected[394]
+
+        def accepts(receipt, entry, key=public):
+            return verify_receipt(receipt, leaf_entry_hex=entry.hex(), log_public_key_pem=key).ok
+
+        found = verify_receipt(receipt, leaf_entry_hex=entry.hex(), log_public_key_pem=public)
+        suite.check(f"receipt {number}: scitt-cose accepts it {found.errors}", found.ok)
+        suite.check(f"receipt {number}: not for another file", not accepts(receipt, hashlib.sha256(b"other").digest()))
+        changed = bytearray(receipt)
+        changed[-1] ^= 1
+        suite.check(f"receipt {number}: not with another signature", not accepts(bytes(changed), entry))
+        other = private.with_name(private.name + ".pub").read_bytes()
+        suite.check(f"receipt {number}: not by another log", not accepts(receipt, entry, other))
+
+
 def in_cbor(suite):
     """A record in CBOR, read by cbor2: one tagged map in the deterministic encoding, with the values of the JSON record."""
     import cbor2
@@ -202,6 +238,7 @@ def main():
             public = private.with_name(private.name + ".pub")
             ours_to_theirs(suite, name, private, public, record)
             theirs_to_ours(suite, name, private, public, record)
+        receipts(suite, suite.folder / "ed25519.pem", record)
         print(f"{suite.count - len(suite.failures)} of {suite.count} checks hold")
         return 1 if suite.failures else 0
 

@@ -73,6 +73,7 @@ fn matrix() -> String {
         Plane::Live => 1,
         Plane::Log => 2,
         Plane::Ours => 3,
+        Plane::Export => 4,
     });
     for dialect in dialects {
         let Dialect {

@@ -364,6 +364,14 @@ pub(crate) struct ShowSession {
     #[arg(long, value_name = "LINE", conflicts_with_all = ["markdown", "html", "follow"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) at: Option<u64>,
 
+    /// The signature file of a record: the head says what is signed, and what was removed
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "follow")]
+    pub(crate) signature: Option<PathBuf>,
+
+    /// The public key of the signer (PEM), for `--signature`
+    #[arg(long, value_name = "FILE", requires = "signature")]
+    pub(crate) key: Option<PathBuf>,
+
     /// Do not use a pager (`$PAGER`, or `less -R`)
     #[arg(long)]
     pub(crate) no_pager: bool,

@@ -15,6 +15,7 @@ use crate::convert::{self, options};
 use crate::error::{CommandError, Exit};
 use crate::flags::ShowSession;
 use crate::outputs::{self, Sink};
+use crate::signed;
 use crate::talk::Talk;
 use pager::Pager;
 
@@ -61,6 +62,8 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
     let mut look = Look::new(name, &identity);
     (look.full, look.width, look.colour) = (args.full, width.max(NARROWEST), colour);
     look.at = args.at;
+    let signatures = signatures(args, &identity)?;
+    look.signatures = &signatures;
 
     if is_text && to_terminal && !args.no_pager {
         let height = screen.map_or(HEIGHT, |(rows, _)| usize::from(rows));
@@ -88,6 +91,23 @@ pub(crate) fn run(args: &ShowSession, talk: &Talk) -> Result<Exit, CommandError>
         talk.say(&shown(name, &identity, output, form.name()));
     }
     Ok(Exit::Done)
+}
+
+/// The state of the signatures of a record. A log has none.
+fn signatures(args: &ShowSession, identity: &Identified) -> Result<Vec<String>, CommandError> {
+    match (&args.signature, &args.key) {
+        (Some(file), Some(key)) if convert::is_record(identity.dialect) => {
+            signed::state(file, &args.file, key)
+        }
+        (Some(_), _) => {
+            let text = "only a record has a signature".to_owned();
+            Err(CommandError::Usage(text, Some("`convert --to record` makes a record".to_owned())))
+        }
+        (None, _) if convert::is_record(identity.dialect) => {
+            Ok(vec!["not verified (`--signature FILE --key FILE` verifies it)".to_owned()])
+        }
+        (None, _) => Ok(Vec::new()),
+    }
 }
 
 /// Shows a session while another program writes it.

@@ -342,3 +342,32 @@ fn a_certificate_is_accepted_with_a_trust_store_and_a_digest_is_signed() {
     }
     assert!(text(&dir, "page.html").contains("certifies the key as that of <b>CN=Ann</b>"));
 }
+
+#[test]
+fn show_marks_what_is_signed_removed_or_unverified() {
+    let dir = signed_dir("marks");
+    let unsigned = dir.run("show record.json");
+    assert!(unsigned.stdout().contains("signature  not verified"), "{}", unsigned.stdout());
+    let log = dir.run("show log.jsonl");
+    assert!(!log.stdout().contains("signature"), "{}", log.stdout());
+    for file in ["attached.cose", "detached.cose"] {
+        let shown =
+            dir.run(&format!("show record.json --signature {file} --key ann.key.pub")).stdout().to_owned();
+        assert!(shown.contains("signature  the exact bytes are signed by Ann"), "{file}: {shown}");
+        assert!(shown.contains("signature  the tree of 3 entries is signed by Ann"), "{file}: {shown}");
+    }
+    let ran = dir.run("redact attached.cose --key ann.key.pub --entry 1 --everywhere -o redacted.json");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let command = "show redacted.json --signature redacted.json.cose --key ann.key.pub";
+    let shown = dir.run(command).stdout().to_owned();
+    assert!(shown.contains("redacted: content was removed here"), "{shown}");
+    assert!(shown.contains("removed, with a signed hash in their place: entry 1"), "{shown}");
+    let page = dir.run(&format!("{command} --html")).stdout().to_owned();
+    assert!(page.contains("content was removed here") && page.contains("signed by Ann"), "{page}");
+    // Another record beside the signature is never shown as signed.
+    dir.write("forged.json", text(&dir, "record.json").replacen("\"id\":", "\"id\" :", 1));
+    let forged = dir.run("show forged.json --signature attached.cose --key ann.key.pub").stdout().to_owned();
+    assert!(forged.contains("signature  NOT VALID over the bytes"), "{forged}");
+    assert!(!forged.contains("bytes are signed by"), "{forged}");
+    assert_eq!(dir.run("show log.jsonl --signature attached.cose --key ann.key.pub").code, Some(2));
+}

@@ -22,6 +22,7 @@ mod connections;
 mod extension;
 mod feed;
 mod feed_reader;
+mod fetch;
 mod finished;
 mod handler;
 mod http_message;
@@ -49,6 +50,7 @@ pub use config::{
 };
 pub use extension::{Extension, ExtensionBody, ExtensionRequest, ExtensionResponse};
 pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};
+pub use fetch::{Fetched, fetch};
 pub use finished::{Attempt, CallBodies, FinishedCall, Recorder};
 pub use handler::{Handler, HandlerAnswer, HandlerCall};
 pub use script::{Script, ScriptError};

@@ -123,7 +123,7 @@ impl HtmlPage<'_> {
         put!(self, "<div class=\"title\">\n<h1>");
         self.text(&one_line(&words::title(self.story, part)));
         put!(self, "</h1>\n<dl>\n");
-        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
+        for (name, fact) in words::facts(self.story, part, self.look) {
             put!(self, "<div><dt>{name}</dt><dd>");
             self.text(&one_line(&fact));
             put!(self, "</dd></div>\n");

@@ -109,12 +109,14 @@ pub struct Look<'l> {
     pub colour: bool,
     /// The number of the frame that text for a terminal begins at, whose entry is shown whole.
     pub at: Option<u64>,
+    /// The state of the signatures of a record: what holds, what was removed, or that nothing was verified.
+    pub signatures: &'l [String],
 }
 
 impl<'l> Look<'l> {
     /// The settings for a place that is no terminal: 100 columns, no colours, long texts folded.
     pub const fn new(name: &'l str, identity: &'l Identified) -> Self {
-        Self { name, identity, full: false, width: 100, colour: false, at: None }
+        Self { name, identity, full: false, width: 100, colour: false, at: None, signatures: &[] }
     }
 }
 

@@ -49,7 +49,7 @@ struct MarkdownPage<'s> {
 impl MarkdownPage<'_> {
     fn head(&mut self, part: &SessionPart) -> io::Result<()> {
         self.paragraph(&format!("# {}", words_of(&words::title(self.story, part))))?;
-        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
+        for (name, fact) in words::facts(self.story, part, self.look) {
             self.line(&format!("- {name}: {}", words_of(&fact)))?;
         }
         self.line("")

@@ -67,7 +67,7 @@ impl TextPage<'_> {
     fn head(&mut self, part: &SessionPart) -> io::Result<()> {
         let title = one_line(&words::title(self.story, part));
         self.wrapped("", BOLD, &title)?;
-        for (name, fact) in words::facts(self.story, part, self.look.name, self.look.identity) {
+        for (name, fact) in words::facts(self.story, part, self.look) {
             let name = format!("{name:10} ");
             let styled = self.styled(DIM, &name);
             self.hanging(&styled, name.width(), PLAIN, &one_line(&fact), usize::MAX)?;

@@ -9,11 +9,12 @@ use interlingua::model::{
     Compaction, Decision, Failure, Media, MediaSource, Opaque, Permission, Question, Session, SessionEnd,
     Usage,
 };
-use interlingua_report::Identified;
 use interlingua_report::render::{number, plural};
 
+use crate::Look;
 use crate::story::{
-    Damage, EntryBody, Piece, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate, ToolUse, gist_of,
+    Damage, EntryBody, Piece, REDACTED, SessionPart, SpokenBy, Story, StoryEntry, StoryTurn, ToolFate,
+    ToolUse, gist_of,
 };
 
 /// An event, on a line of its own.
@@ -48,6 +49,9 @@ pub(crate) fn happening(story: &Story, entry: &StoryEntry) -> Option<Happening> 
             let text: Vec<String> = pieces.iter().map(brief).collect();
             // `kind` is the agent's own word.
             let kind = kind.decode();
+            if kind == REDACTED {
+                return line(Tone::Break, REDACTED, "content was removed here".to_owned());
+            }
             line(
                 Tone::Aside,
                 "note",
@@ -297,12 +301,8 @@ pub(crate) fn placeholder(media: &Media<'_>) -> String {
 }
 
 /// The facts of the session: our names, values from the source; unescaped content.
-pub(crate) fn facts(
-    story: &Story,
-    part: &SessionPart,
-    name: &str,
-    identity: &Identified,
-) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(story: &Story, part: &SessionPart, look: &Look<'_>) -> Vec<(&'static str, String)> {
+    let (name, identity) = (look.name, look.identity);
     let text = |fact: &Option<Str<'_>>| fact.as_ref().map(|fact| fact.decode().into_owned());
     let session = &part.session;
     let agent = text(&session.agent).unwrap_or_else(|| identity.dialect.name.to_owned());
@@ -335,7 +335,8 @@ pub(crate) fn facts(
         ("mode", text(&session.permission_mode)),
         ("file", Some(format!("{name} ({})", identity.dialect.name))),
     ];
-    facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
+    let signatures = look.signatures.iter().map(|line| ("signature", Some(line.clone())));
+    facts.into_iter().chain(signatures).filter_map(|(name, fact)| Some((name, fact?))).collect()
 }
 
 /// The number of sessions in the input.

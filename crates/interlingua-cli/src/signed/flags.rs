@@ -61,12 +61,25 @@ pub(crate) struct Sign {
     #[arg(long, value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
 
+    /// The address of a SCITT service that speaks SCRAPI: the signature is registered there, and its receipt is added. The
+    /// signature is over the digest of the record (`--digest`), or a checkpoint
+    #[arg(long, value_name = "URL", value_parser = service)]
+    pub(crate) log: Option<String>,
+
     /// The signature file to write
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
     #[command(flatten)]
     pub(crate) quiet: QuietFlag,
+}
+
+/// The address of a service.
+fn service(text: &str) -> Result<String, String> {
+    if super::scrapi::is_address(text) {
+        return Ok(text.to_owned());
+    }
+    Err("an address begins with http:// or https://".to_owned())
 }
 
 /// Verify a signature file
@@ -124,26 +137,33 @@ pub(crate) struct Verify {
 /// Keep an append-only log of signature files
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum LogCommand {
-    /// Append a signature file to a log in a folder, and add the log's receipt to it
+    /// Append a signature file to a log, and add the log's receipt to it
+    ///
+    /// The log is a folder, or the address of a SCITT service that speaks SCRAPI. A service gets the signature file without its
+    /// unprotected header, so the file must be a signature over a digest (`sign --digest`) or a checkpoint.
     ///
     /// The log consists of static files (C2SP tlog-tiles), with a checkpoint that the key of the log signs. The receipt is a
     /// COSE receipt in the header 394; `verify --log-key` verifies it without the log.
     Append {
-        /// The folder of the log; a folder that does not exist is made
-        #[arg(value_name = "DIR")]
+        /// The folder of the log, which is made if it does not exist; or the address of a service (http:// or https://)
+        #[arg(value_name = "LOG")]
         log: PathBuf,
 
         /// The signature file
         #[arg(value_name = "FILE")]
         file: PathBuf,
 
-        /// The private key of the log (PEM, Ed25519)
+        /// The private key of a log in a folder (PEM, Ed25519)
         #[arg(long, value_name = "FILE")]
-        key: PathBuf,
+        key: Option<PathBuf>,
 
-        /// The name of the log, such as `example.org/records`
+        /// The name of a log in a folder, such as `example.org/records`
         #[arg(long, value_name = "NAME")]
-        origin: String,
+        origin: Option<String>,
+
+        /// The public key of a service (PEM): a receipt that does not hold is refused
+        #[arg(long, value_name = "FILE", conflicts_with = "key")]
+        log_key: Option<PathBuf>,
 
         /// The signature file with the receipt
         #[arg(short, long, value_name = "FILE")]

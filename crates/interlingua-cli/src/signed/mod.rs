@@ -2,6 +2,7 @@
 
 pub(crate) mod flags;
 mod page;
+mod scrapi;
 mod words;
 
 use std::fs::{self, File, OpenOptions};
@@ -79,7 +80,8 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
         signer: &args.signer,
         time: now(),
         chain: chain.as_ref(),
-        payload: match (args.digest, args.detached || args.checkpoint) {
+        // A service gets the payload, so the payload must not be the record.
+        payload: match (args.digest || args.log.is_some(), args.detached || args.checkpoint) {
             (true, _) => PayloadForm::Digest,
             (false, true) => PayloadForm::Detached,
             (false, false) => PayloadForm::Attached,
@@ -89,7 +91,11 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
     };
     let record = open(&args.record)?;
     let signed = signed::sign(record, &settings).map_err(|fault| refused(&args.record, &fault))?;
-    outputs::write_file(&args.output, Some(&args.record), &signed.file)?;
+    let file = match &args.log {
+        Some(service) => registered(Path::new(service), &args.output, &signed.file, None)?,
+        None => signed.file,
+    };
+    outputs::write_file(&args.output, Some(&args.record), &file)?;
     let mut message = format!(
         "signed {} entries, {} bytes with the key {}\n",
         signed.facts.entries,
@@ -102,8 +108,35 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
     if !signed.has_metadata && !args.checkpoint {
         message.push_str("no trace metadata: the record lacks a time, a session id or a model provider\n");
     }
+    if let Some(service) = &args.log {
+        message.push_str(&format!("registered with {}; {UNVERIFIED}\n", safe::exact_line(service)));
+    }
     talk.say(&message);
     Ok(Exit::Done)
+}
+
+const UNVERIFIED: &str = "`verify --log-key` verifies the receipt";
+
+/// Registers a signature file with a service. Returns the file with the receipt, which is verified if there is a key.
+fn registered(
+    service: &Path,
+    file: &Path,
+    bytes: &[u8],
+    key: Option<&PublicKey>,
+) -> Result<Vec<u8>, CommandError> {
+    let name = service.to_string_lossy();
+    let statement = signed::statement_of(bytes).map_err(|fault| refused(file, &fault))?;
+    let receipt = scrapi::register(&name, statement)
+        .map_err(|fault| CommandError::Signature(name.clone().into_owned(), fault.to_string()))?;
+    if let Some(key) = key {
+        let bare = signed::without_receipts(bytes).map_err(|fault| refused(file, &fault))?;
+        let only = signed::add_receipt(&bare, &receipt).map_err(|fault| refused(file, &fault))?;
+        let check = signed::verify_receipts(&only, key).map_err(|fault| refused(service, &fault))?;
+        if let Some(fault) = check.failing.first() {
+            return Err(refused(service, fault));
+        }
+    }
+    signed::add_receipt(bytes, &receipt).map_err(|fault| refused(file, &fault))
 }
 
 /// Verifies a signature file or a proof.
@@ -181,6 +214,16 @@ pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
     })
 }
 
+/// The state of the signatures of a record, as lines for people. Only verified values are named.
+pub(crate) fn state(file: &Path, record: &Path, key: &Path) -> Result<Vec<String>, CommandError> {
+    let (bytes, key) = (read_file(file)?, public_key(key)?);
+    let mut opened = open(record)?;
+    // An attached signature has its own copy of the record: the shown record must be that one.
+    let bytes = signed::detached(&bytes).map_err(|fault| refused(file, &fault))?;
+    let result = signed::verify(&bytes, Some(&mut opened), &key, None);
+    Ok(words::state(&result))
+}
+
 /// Whether a receipt holds with the key of the log, and all receipts that do not hold are those of other logs.
 fn has_receipt(check: &ReceiptCheck) -> bool {
     !check.holding.is_empty() && check.failing.iter().all(is_other_log)
@@ -193,9 +236,23 @@ const fn is_other_log(fault: &SignatureFault) -> bool {
 
 /// Appends a signature file to a log.
 pub(crate) fn log(command: &LogCommand, talk: &Talk) -> Result<Exit, CommandError> {
-    let LogCommand::Append { log, file, key, origin, output, quiet: _ } = command;
-    outputs::check_places(&[output], &[file, key])?;
+    let LogCommand::Append { log, file, key, origin, log_key, output, quiet: _ } = command;
+    let read: Vec<&Path> =
+        [Some(file), key.as_ref(), log_key.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    outputs::check_places(&[output], &read)?;
     let bytes = read_file(file)?;
+    if scrapi::is_address(&log.to_string_lossy()) {
+        let key = log_key.as_deref().map(public_key).transpose()?;
+        let registered = registered(log, file, &bytes, key.as_ref())?;
+        outputs::write_file(output, Some(file), &registered)?;
+        let verified = if key.is_some() { "the receipt holds" } else { UNVERIFIED };
+        talk.say(&format!("registered with {}; {verified}\n", safe::exact_line(&log.to_string_lossy())));
+        return Ok(Exit::Done);
+    }
+    let (Some(key), Some(origin)) = (key, origin) else {
+        let what = "a log in a folder needs `--key` and `--origin`";
+        return Err(CommandError::Signature(safe::path_name(log), what.to_owned()));
+    };
     let signing = SigningKey::from_pem(&read_text(key)?).map_err(|error| key_error(key, error))?;
     let failed = |fault: &LogFault| match fault {
         LogFault::File(fault) => refused(file, fault),

@@ -382,3 +382,33 @@ fn quoted(text: &str) -> String {
     json.push('"');
     json
 }
+
+/// The result for a record that is shown: a line for each signature, and one for the removed places.
+pub(super) fn state(result: &Result<Verification, SignatureFault>) -> Vec<String> {
+    let verification = match result {
+        Ok(verification) => verification,
+        Err(fault) => return vec![format!("NOT VALID: {fault}")],
+    };
+    let mut lines = Vec::new();
+    match &verification.envelope {
+        SignatureCheck::Holds(facts) => lines.push(format!("the exact bytes are signed by {}", facts.signer)),
+        SignatureCheck::Fails(fault) => lines.push(format!("NOT VALID over the bytes: {fault}")),
+        SignatureCheck::Absent => {}
+    }
+    match &verification.head {
+        SignatureCheck::Holds(facts) => {
+            let (count, signer) = (facts.head.size, &facts.head.signer);
+            lines.push(format!("the tree of {count} entries is signed by {signer}"));
+            let Removed { entries, parts, places } = &facts.removed;
+            if entries + parts > 0 {
+                let listed: Vec<String> = places.iter().take(LISTED).map(place_words).collect();
+                let more = if places.len() > LISTED { ", …" } else { "" };
+                lines
+                    .push(format!("removed, with a signed hash in their place: {}{more}", listed.join(", ")));
+            }
+        }
+        SignatureCheck::Fails(fault) => lines.push(format!("NOT VALID over the entries: {fault}")),
+        SignatureCheck::Absent => lines.push("the entries have no signed tree".to_owned()),
+    }
+    lines
+}

@@ -8,7 +8,7 @@
 use super::cbor::CborItem;
 use super::cose::{Sign1, label};
 use super::digest::{Hash, sha256};
-use super::head::{Claims, claims, read_claims};
+use super::head::{Claims, TREE_HEAD_TYPE, claims, read_claims};
 use super::keys::{PublicKey, SigningKey};
 use super::tree::root_of_inclusion;
 use super::verify::SignatureFault;
@@ -93,6 +93,54 @@ pub fn add_receipt(file: &[u8], receipt: &[u8]) -> Result<Vec<u8>, SignatureFaul
         None => members.push((CborItem::int(label::RECEIPTS), CborItem::Array(vec![receipt]))),
     }
     Ok(sign1.encode())
+}
+
+/// The statement of a signature file for a transparency service: the file without its unprotected header, which holds salts
+/// and unsigned facts. A file with a record inside or beside it is refused: the service must get a payload, and a digest
+/// or a tree head discloses nothing.
+pub fn statement_of(file: &[u8]) -> Result<Vec<u8>, SignatureFault> {
+    let mut sign1 = Sign1::decode(file)?;
+    let is_digest = sign1.protected.member(label::PAYLOAD_HASH_ALG).is_some();
+    let kind = sign1.protected.member(label::CONTENT_TYPE).and_then(CborItem::as_text);
+    if sign1.payload.is_none() || !is_digest && kind != Some(TREE_HEAD_TYPE) {
+        return Err(SignatureFault::NotAStatement);
+    }
+    sign1.unprotected = CborItem::Map(Vec::new());
+    Ok(sign1.encode())
+}
+
+/// The receipts of a signature file, unverified.
+pub fn receipts_of(file: &[u8]) -> Result<Vec<Vec<u8>>, SignatureFault> {
+    let sign1 = Sign1::decode(file)?;
+    let Some(receipts) = sign1.unprotected.member(label::RECEIPTS) else { return Ok(Vec::new()) };
+    let bytes = |receipt: &CborItem<'_>| receipt.as_bytes().map(<[u8]>::to_vec);
+    let receipts = receipts.as_array().and_then(|receipts| receipts.iter().map(bytes).collect());
+    receipts.ok_or(SignatureFault::BadReceipt)
+}
+
+/// The signature file without the record inside it, for a record that lies beside it.
+pub fn detached(file: &[u8]) -> Result<Vec<u8>, SignatureFault> {
+    let mut sign1 = Sign1::decode(file)?;
+    let is_digest = sign1.protected.member(label::PAYLOAD_HASH_ALG).is_some();
+    let kind = sign1.protected.member(label::CONTENT_TYPE).and_then(CborItem::as_text);
+    if !is_digest && kind != Some(TREE_HEAD_TYPE) {
+        sign1.payload = None;
+    }
+    Ok(sign1.encode())
+}
+
+/// The signature file without its receipts.
+pub fn without_receipts(file: &[u8]) -> Result<Vec<u8>, SignatureFault> {
+    let mut sign1 = Sign1::decode(file)?;
+    if let CborItem::Map(members) = &mut sign1.unprotected {
+        members.retain(|(name, _)| name.as_int() != Some(label::RECEIPTS));
+    }
+    Ok(sign1.encode())
+}
+
+/// Whether the bytes have the form of a receipt: a COSE_Sign1 that names its verifiable data structure.
+pub fn is_receipt(bytes: &[u8]) -> bool {
+    Sign1::decode(bytes).is_ok_and(|receipt| receipt.protected.member(label::VDS).is_some())
 }
 
 /// Verifies the receipts of a signature file with the key of a log, without a connection to the log.

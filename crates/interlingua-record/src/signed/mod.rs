@@ -39,7 +39,10 @@ pub use file::MAX_FILE;
 pub use head::{TREE_HEAD_TYPE, TreeHead};
 pub use keys::{KeyAlgorithm, KeyError, PublicKey, SigningKey};
 pub use log::{LogFault, TransparencyLog};
-pub use log_receipt::{LogInclusion, ReceiptCheck, add_receipt, verify_receipts};
+pub use log_receipt::{
+    LogInclusion, ReceiptCheck, add_receipt, detached, is_receipt, receipts_of, statement_of,
+    verify_receipts, without_receipts,
+};
 pub use proof::{ProofFacts, ProofSource, prove_continuation, prove_entry, verify_proof};
 pub use redact::{RedactPlan, RedactReport, RedactedPlace, place_of_pointer, redact};
 pub use salts::SaltSet;

@@ -86,8 +86,12 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     if let Some((head, _)) = &earlier {
         walk.note_earlier(head.size);
     }
-    let is_kept = !settings.checkpoint && settings.payload != PayloadForm::Digest;
-    let mut tee = Tee::new(record, is_kept);
+    // A tree head needs no digest of the bytes.
+    let mut tee = if settings.checkpoint {
+        Tee::without_digest(record)
+    } else {
+        Tee::new(record, settings.payload != PayloadForm::Digest)
+    };
     let facts = walk.scan(&mut tee)?;
     let (digest, bytes, payload) = tee.finish().map_err(super::scan::ScanFault::Io)?;
     let session = facts.session.clone().ok_or(SignatureFault::NoSession)?;
@@ -104,23 +108,17 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     };
     let mut signed_head = head.sign(settings.key, settings.chain)?;
     signed_head.unprotected = salts.to_unprotected();
-    let metadata = trace_metadata(&facts, &digest);
-    let (has_metadata, by_digest) = (metadata.is_some() && !settings.checkpoint, payload.is_none());
-    let file = if settings.checkpoint {
-        signed_head.encode()
-    } else {
+    let (mut has_metadata, mut by_digest) = (false, false);
+    let file = if let Some(digest) = digest {
+        let metadata = trace_metadata(&facts, &digest);
+        (has_metadata, by_digest) = (metadata.is_some(), payload.is_none());
         let mut unprotected = vec![(CborItem::text(TREE_HEAD), CborItem::bytes(signed_head.encode()))];
         unprotected.extend(metadata.map(|metadata| (CborItem::int(label::TRACE_METADATA), metadata)));
         envelope(settings, &head, &digest, payload, CborItem::Map(unprotected))?.encode()
+    } else {
+        signed_head.encode()
     };
-    Ok(SignedRecord {
-        file,
-        facts,
-        bytes,
-        root: head.root,
-        by_digest: by_digest && !settings.checkpoint,
-        has_metadata,
-    })
+    Ok(SignedRecord { file, facts, bytes, root: head.root, by_digest, has_metadata })
 }
 
 fn earlier_head(file: &[u8], key: &SigningKey) -> Result<(TreeHead, RecordSalts), SignatureFault> {

@@ -87,6 +87,8 @@ pub enum SignatureFault {
     BadEntry,
     /// A receipt has another form than RFC 9942 with RFC9162_SHA256.
     BadReceipt,
+    /// The payload of the signature is a record, or is missing.
+    NotAStatement,
     /// The receipt is for another file, or not by this log.
     OtherReceipt,
     /// The certificate chain is refused.
@@ -101,6 +103,12 @@ impl fmt::Display for SignatureFault {
             SignatureFault::Cose(error) => write!(out, "{error}"),
             SignatureFault::BadReceipt => {
                 write!(out, "a receipt has another form than a COSE receipt with an RFC9162_SHA256 tree")
+            }
+            SignatureFault::NotAStatement => {
+                write!(
+                    out,
+                    "a service registers a signature over a digest (`sign --digest`) or a checkpoint, because it gets the payload"
+                )
             }
             SignatureFault::OtherReceipt => {
                 write!(out, "the receipt does not lead from this file to a root that the log signed")
@@ -298,7 +306,11 @@ pub fn verify(
         walk.note_earlier(earlier.size);
     }
     let is_detached = file.envelope().is_some() && file.record().is_none() && !file.is_by_digest();
-    let mut tee = Tee::new(record, is_detached);
+    let mut tee = match file.envelope() {
+        Some(_) => Tee::new(record, is_detached),
+        // Only the signature over the bytes needs their digest.
+        None => Tee::without_digest(record),
+    };
     let facts = match &mut walk {
         Some(walk) => walk.scan(&mut tee),
         None => scan(&mut tee, &mut NullVisitor),
@@ -320,7 +332,8 @@ pub fn verify(
 /// The facts of one pass over the record.
 struct RecordPass {
     facts: Result<RecordFacts, ScanFault>,
-    digest: Hash,
+    /// `None` without a signature over the bytes.
+    digest: Option<Hash>,
     bytes: u64,
     kept: Option<Vec<u8>>,
 }
@@ -346,8 +359,8 @@ fn check_envelope(
     key: &PublicKey,
     pass: &RecordPass,
 ) -> Result<Option<EnvelopeFacts>, SignatureFault> {
-    let Some(sign1) = file.envelope() else { return Ok(None) };
-    check_digest(sign1, file.is_by_digest(), &pass.digest)?;
+    let (Some(sign1), Some(digest)) = (file.envelope(), pass.digest) else { return Ok(None) };
+    check_digest(sign1, file.is_by_digest(), &digest)?;
     if file.is_by_digest() || sign1.payload.is_some() {
         sign1.verify(key, None)?;
     } else {
@@ -362,7 +375,7 @@ fn check_envelope(
             if found != session {
                 return Err(SignatureFault::OtherSession { signed: session, found });
             }
-            if let Some(what) = metadata.and_then(|metadata| unconfirmed(metadata, facts, &pass.digest)) {
+            if let Some(what) = metadata.and_then(|metadata| unconfirmed(metadata, facts, &digest)) {
                 return Err(SignatureFault::Metadata(what));
             }
         }
@@ -374,7 +387,7 @@ fn check_envelope(
         session,
         time,
         bytes: pass.bytes,
-        digest: pass.digest,
+        digest,
         has_metadata: metadata.is_some(),
     }))
 }

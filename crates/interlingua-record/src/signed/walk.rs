@@ -41,20 +41,26 @@ impl Removed {
 /// A reader that hashes the bytes of the record, and keeps the bytes of a small record.
 pub(super) struct Tee<R> {
     input: R,
-    hasher: Hasher,
+    /// `None`: no signature needs the digest.
+    hasher: Option<Hasher>,
     pub(super) count: u64,
     kept: Option<Vec<u8>>,
 }
 
 impl<R: Read> Tee<R> {
     pub(super) fn new(input: R, keep: bool) -> Self {
-        Self { input, hasher: Hasher::new(), count: 0, kept: keep.then(Vec::new) }
+        Self { input, hasher: Some(Hasher::new()), count: 0, kept: keep.then(Vec::new) }
+    }
+
+    /// A reader that only counts.
+    pub(super) const fn without_digest(input: R) -> Self {
+        Self { input, hasher: None, count: 0, kept: None }
     }
 
     /// Reads the rest of the input. Returns the digest, and all bytes if they were kept.
-    pub(super) fn finish(mut self) -> io::Result<(Hash, u64, Option<Vec<u8>>)> {
+    pub(super) fn finish(mut self) -> io::Result<(Option<Hash>, u64, Option<Vec<u8>>)> {
         io::copy(&mut self, &mut io::sink())?;
-        Ok((self.hasher.finish(), self.count, self.kept))
+        Ok((self.hasher.map(Hasher::finish), self.count, self.kept))
     }
 }
 
@@ -62,7 +68,9 @@ impl<R: Read> Read for Tee<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(out)?;
         let bytes = out.get(..count).unwrap_or_default();
-        self.hasher.update(bytes);
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes);
+        }
         self.count += count as u64;
         if let Some(kept) = &mut self.kept {
             if kept.len() + count > MAX_PAYLOAD {

@@ -300,6 +300,9 @@ impl Story {
     }
 }
 
+/// The event in a record in place of removed content.
+pub(crate) const REDACTED: &str = "redacted";
+
 /// Words in agents' event names that are of interest to people: errors, interruptions and permissions.
 const TELLING_NOTICES: [&str; 14] = [
     "abort",
@@ -323,7 +326,7 @@ impl StoryEntry {
     pub(crate) fn is_bookkeeping(&self) -> bool {
         let EntryBody::Notice(kind, pieces) = &self.body else { return false };
         let kind = kind.decode().to_ascii_lowercase();
-        if TELLING_NOTICES.iter().any(|word| kind.contains(word)) {
+        if kind == REDACTED || TELLING_NOTICES.iter().any(|word| kind.contains(word)) {
             return false;
         }
         // A notice with text, media or files is meant for people.

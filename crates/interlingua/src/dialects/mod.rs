@@ -15,6 +15,7 @@ use crate::wire::backends::SharedBackend;
 
 pub mod agents;
 pub mod anthropic;
+pub mod export;
 pub mod google;
 pub mod openai;
 pub mod ours;
@@ -55,6 +56,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::amp_stream::DIALECT,
     &agents::acp::DIALECT,
     &agents::droid::DIALECT,
+    &export::atif::DIALECT,
+    &export::otel::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.
@@ -206,6 +209,8 @@ pub enum Plane {
     Log,
     /// Interlingua's own formats.
     Ours,
+    /// Formats of other tools that are only written.
+    Export,
 }
 
 impl Plane {
@@ -216,6 +221,7 @@ impl Plane {
             Plane::Live => "live",
             Plane::Log => "log",
             Plane::Ours => "ours",
+            Plane::Export => "export",
         }
     }
 }

@@ -465,7 +465,7 @@ impl Stages {
     fn new(source: &Dialect, spec: &RoleSpec, reader: Box<dyn Reader>, options: &Options) -> Self {
         let limits = match source.plane {
             Plane::Ours => options.limits.around_others(),
-            Plane::Wire | Plane::Live | Plane::Log => options.limits,
+            Plane::Wire | Plane::Live | Plane::Log | Plane::Export => options.limits,
         };
         let frames = FrameStages {
             owner: source.name,

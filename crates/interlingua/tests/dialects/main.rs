@@ -27,6 +27,7 @@ mod cursor;
 mod cursor_stream;
 mod detection;
 mod droid;
+mod export;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;

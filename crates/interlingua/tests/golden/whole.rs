@@ -100,5 +100,7 @@ fn is_shown(from: Way, to: Way) -> bool {
         Plane::Log => true,
         Plane::Live | Plane::Ours => to.0.plane == Plane::Ours || to.1 == Role::Log,
         Plane::Wire => to.0.plane == Plane::Wire,
+        // Nothing is read from an export.
+        Plane::Export => false,
     }
 }

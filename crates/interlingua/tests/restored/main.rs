@@ -133,6 +133,24 @@ fn a_record_of_another_profile_carries_the_same_source() {
 }
 
 #[test]
+fn a_log_comes_back_from_a_record_of_a_record() {
+    for (name, log, bytes) in logs() {
+        for (first, second) in [("record", "record-v2"), ("record-v2", "record")] {
+            let (record, _) = convert(log.name, first, &bytes);
+            let (other, report) = convert(first, second, &record);
+            let (restored, back) = convert(second, log.name, &other);
+            let is_same = restored == bytes;
+            assert!(
+                is_same || report.lost > 0 || back.lost > 0,
+                "{name} by {first} and {second}: changed silently"
+            );
+            assert!(is_same, "{name} by {first} and {second}: {:?} {:?}", report.lost_paths, back.lost_paths);
+            assert_eq!(places(&back, Code::NotTheSource), Vec::<String>::new(), "{name}");
+        }
+    }
+}
+
+#[test]
 fn the_digest_does_not_depend_on_the_pieces_of_the_input() {
     let (record, _) = convert("claude-code", "record", LOG.as_bytes());
     let side = |name| (dialect(name), Role::Log);

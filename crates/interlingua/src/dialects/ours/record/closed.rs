@@ -66,6 +66,10 @@ impl Writer for ClosedWriter {
         self.with(out, |open, out| open.leftover(leftover, out));
     }
 
+    fn kept_with_next(&mut self, owner: &str, out: &mut WriterOutput<'_>) {
+        self.with(out, |open, out| open.kept_with_next(owner, out));
+    }
+
     fn source(&mut self, source: &SourceDigest) {
         self.open.source(source);
     }

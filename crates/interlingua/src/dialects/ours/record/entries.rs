@@ -69,6 +69,8 @@ pub(super) struct Entries {
     cut: HashMap<ItemId, NodeKind, BuildHasherDefault<Identity>>,
     /// Unreadable bytes of the source, not yet written.
     unreadable: UnreadableRun,
+    /// The agent whose line another entry of the source record keeps for the open entry.
+    kept_elsewhere: Option<String>,
 }
 
 /// The entry being written.
@@ -149,6 +151,14 @@ impl Entries {
     /// Handles the unclaimed rest of a frame, or unreadable bytes.
     pub(super) fn leftover(&mut self, leftover: Leftover<'_>, out: &mut WriterOutput<'_>) {
         match leftover.body {
+            // The frame of a record is an entry of the other profile, and no line of a log: restoring the log must not
+            // find it among the kept lines.
+            LeftoverBody::Frame(_) if super::is_record(leftover.owner) => {
+                self.give_up_clock(leftover.owner, out);
+                leftover.lose(out.ledger, Reason::NoSlot);
+                self.shape.end_frame();
+                self.go_on(out);
+            }
             LeftoverBody::Frame(_) | LeftoverBody::Kept { .. } => {
                 let owner = leftover.owner;
                 self.give_up_clock(owner, out);
@@ -165,6 +175,13 @@ impl Entries {
                 leftover.mark_kept(out.ledger);
             }
             LeftoverBody::NoFinalNewline => self.no_final_newline = true,
+        }
+    }
+
+    /// Notes that another entry of the record that is read keeps the line of the open entry.
+    pub(super) fn kept_with_next(&mut self, owner: &str) {
+        if self.entry.is_some() {
+            self.kept_elsewhere = Some(owner.to_owned());
         }
     }
 
@@ -334,7 +351,9 @@ impl Entries {
         let Some(entry) = self.entry.take() else { return };
         let json = &mut out.json;
         let is_restored = entry.apart || self.rebuilder.is_some();
-        if let (true, Ext::None, Some(owner)) = (is_restored, entry.ext, self.source) {
+        let elsewhere = self.kept_elsewhere.take();
+        let owner = elsewhere.as_deref().or(self.source.filter(|_| is_restored));
+        if let (Ext::None, Some(owner)) = (entry.ext, owner) {
             // The line belongs to another entry; with this mark, restoring the log builds no line for this entry.
             json.key("vendor-ext").object().key("vendor").literal(owner).end_object();
         }

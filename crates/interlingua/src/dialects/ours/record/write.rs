@@ -144,6 +144,10 @@ impl Writer for RecordWriter {
         self.with(out, |entries, out| entries.leftover(leftover, out));
     }
 
+    fn kept_with_next(&mut self, owner: &str, _: &mut WriterOutput<'_>) {
+        self.entries.kept_with_next(owner);
+    }
+
     fn source(&mut self, source: &SourceDigest) {
         self.source = Some(source.clone());
     }
