@@ -55,6 +55,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::amp_stream::DIALECT,
     &agents::acp::DIALECT,
     &agents::droid::DIALECT,
+    &agents::cline::DIALECT,
 ];
 
 /// Dialects whose writer supports `field` in `role`: candidates when a target lacks the field.
