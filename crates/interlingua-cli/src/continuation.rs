@@ -221,8 +221,14 @@ impl Carrying<'_> {
                 |entry: &std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jsonl");
             entries.filter_map(Result::ok).filter(is_log).count()
         });
-        let known = self.source.id.as_ref().map_or(0, |id| list::children(id));
-        match in_folder.max(known) {
+        let (known, uncounted) = match self.source.id.as_ref().map_or(Ok(0), |id| list::children(id)) {
+            Ok(known) => (known, String::new()),
+            Err(error) => {
+                let reason = safe::one_line(&error.to_string());
+                (0, format!("sessions of subagents cannot be counted: {reason}\n"))
+            }
+        };
+        let counted = match in_folder.max(known) {
             0 => String::new(),
             count => {
                 let sessions = plural(count as u64, "session");
@@ -231,7 +237,8 @@ impl Carrying<'_> {
                     self.source.identity.dialect.name
                 )
             }
-        }
+        };
+        counted + &uncounted
     }
 
     /// Converts the session, reads it back, and says what comes along.

@@ -130,10 +130,9 @@ pub(crate) fn here(talk: &Talk) -> Result<Vec<PathBuf>, CommandError> {
 }
 
 /// The number of sessions in the catalogue that a session started, as far as the catalogue has read them.
-pub(crate) fn children(id: &str) -> usize {
-    let library = Library::open(Environment::of_process()).ok();
-    let sessions = library.and_then(|library| library.sessions().ok()).unwrap_or_default();
-    sessions.iter().filter(|session| session.overview.parent.as_deref() == Some(id)).count()
+pub(crate) fn children(id: &str) -> Result<usize, CatalogueError> {
+    let sessions = Library::open(Environment::of_process())?.sessions()?;
+    Ok(sessions.iter().filter(|session| session.overview.parent.as_deref() == Some(id)).count())
 }
 
 /// Sessions to choose from, the newest first.

@@ -146,6 +146,13 @@ pub static HOMES: &[AgentHome] = &[
         is_one_for_each_folder: false,
         companions: &["sessions/*/*.settings.json", "sessions/*.settings.json"],
     },
+    AgentHome {
+        dialect: "cline",
+        folder: Folder::Own { variable: Some("CLINE_DATA_DIR"), default: ".cline/data" },
+        patterns: &["sessions/*/*.messages.json"],
+        is_one_for_each_folder: false,
+        companions: &["sessions/*/*.json"],
+    },
 ];
 
 impl AgentHome {

@@ -261,6 +261,18 @@ fn sessions_of_subagents_are_told() {
     assert_eq!(home.json(&["list", "--json", "--subagents"])["sessions"].as_array().map(Vec::len), Some(2));
 }
 
+/// Nothing is counted without the catalogue, and the talk says so.
+#[test]
+fn sessions_of_subagents_that_cannot_be_counted_are_told() {
+    let home = Home::new(&["claude-code"]);
+    // A folder in the place of the catalogue cannot be opened as a database.
+    fs::create_dir_all(home.path(".cache/interlingua/sessions.db/folder")).expect("a folder");
+    let log = home.path(CLAUDE);
+    let log = log.to_str().expect("a path in UTF-8");
+    let output = home.run(&["continue", log, "--in", "codex", "--dir", ".", "--dry-run"]);
+    assert!(told(&output).contains("sessions of subagents cannot be counted: "), "{}", told(&output));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_session_is_chosen_at_the_keyboard() {

@@ -18,6 +18,7 @@ mod anthropic;
 mod cases;
 mod chat;
 mod claude_code;
+mod cline;
 mod codex;
 mod codex_app_server;
 mod codex_exec;

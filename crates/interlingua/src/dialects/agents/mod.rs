@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod amp;
+pub mod cline;
 pub mod copilot_cli;
 pub mod copilot_stream;
 pub mod cursor;

@@ -103,12 +103,19 @@ pub(super) fn read_part(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
         }
         "tool_result" => {
             let text = text("output")?;
-            let json = json_in(&text).filter(|_| part.str_or_empty("encoding") == "json");
-            part.take_str("output", if json.is_some() { Field::ResultJson } else { Field::ResultText });
-            if json.is_some() {
-                part.note_str("encoding", Field::ResultJson);
+            let json = parsed(&text).filter(|_| part.str_or_empty("encoding") == "json");
+            let Some(json) = json else {
+                part.take_str("output", Field::ResultText);
+                return Some(structured(part, Part::Text(text)));
+            };
+            part.note_str("encoding", Field::ResultJson);
+            // A text with a different spelling cannot be restored from the value, so the text is only noted.
+            if Str::plain(json.as_str()).as_escaped() == text.as_escaped() {
+                part.take_str("output", Field::ResultJson);
+            } else {
+                part.note_str("output", Field::ResultJson);
             }
-            json.map_or(Part::Text(text), Part::Json)
+            Part::Json(json)
         }
         "image" | "file_ref"
             if ["url", "data", "file_id", "text"].iter().any(|name| part.get(name).is_some()) =>
@@ -121,8 +128,13 @@ pub(super) fn read_part(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
         "image" => read_media(of, part)?,
         _ => return None,
     };
+    Some(structured(part, value))
+}
+
+/// A value, after noting the type of its part.
+fn structured<'t>(part: Val<'_>, value: Part<'t>) -> Part<'t> {
     part.note_str("type", Field::Structure);
-    Some(value)
+    value
 }
 
 fn read_media(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
@@ -152,7 +164,12 @@ fn read_media(of: ItemKindTag, part: Val<'_>) -> Option<Part<'_>> {
 
 /// The JSON value in a string, if encoding the value restores the string.
 fn json_in(text: &Str<'_>) -> Option<Raw<'static>> {
+    parsed(text).filter(|json| Str::plain(json.as_str()).as_escaped() == text.as_escaped())
+}
+
+/// The JSON in a text of any spelling.
+fn parsed(text: &Str<'_>) -> Option<Raw<'static>> {
     let json = text.decode();
     TapeBuf::default().parse(&json, &Limits::default()).ok()?;
-    (Str::plain(&json).as_escaped() == text.as_escaped()).then(|| Raw::owned(json.into_owned()))
+    Some(Raw::owned(json.into_owned()))
 }

@@ -1,0 +1,65 @@
+//! Fields that a message built from another agent's session supports. A kept message supports every field.
+
+use crate::ledger::Reason;
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
+use crate::model::{Field, Support};
+
+#[expect(clippy::unnested_or_patterns, reason = "a group of fields is a pattern of its own")]
+pub(super) const fn support(field: Field) -> Support {
+    match field {
+        Field::Structure | Field::Padding => Support::Exactly,
+        Field::MessageText => SPOKEN_BY_MAIN_AGENT,
+        Field::CallName | Field::CallArgs | Field::ResultText | Field::ResultIsError => OF_MAIN_AGENT,
+
+        Field::SessionId => {
+            Support::Less("only the value before the first message; an id that is no word is replaced")
+        }
+        Field::SessionCwd
+        | Field::SessionTitle
+        | Field::SessionModel
+        | Field::SessionParent
+        | Field::SessionParentCall
+        | Field::SessionVersion
+        | Field::SessionAgent
+        | Field::ApprovalPolicy
+        | Field::SandboxPolicy
+        | Field::SessionEffort
+        | Field::SessionLeaf
+        | Field::SessionUnrecorded
+        | Field::SessionStart
+        | Field::PermissionMode
+        | Field::SessionProvider
+        | Field::SessionBranch
+        | Field::SessionCommit
+        | Field::SessionRepository => Support::Less("only in kept messages"),
+
+        Field::ItemAuthor => Support::Less("system prompts are left out; text of a tool is the user's"),
+        Field::ItemAgent => Support::Less("only the main agent; other agents are left out"),
+        Field::CallId | Field::ResultCallId => Support::Less("an id that the APIs refuse is replaced"),
+        Field::CallKind => Support::Less("free text has a form of its own; the runner of a tool has not"),
+        Field::CallNamespace => Support::Less("before the tool's name; subagents are left out"),
+        Field::MessageJson | Field::ResultJson | Field::Refusal => {
+            Support::Less("as text; subagents are left out")
+        }
+        Field::ReasoningText | Field::ReasoningSummary => Support::Less("only with a signature of Anthropic"),
+        Field::Signature | Field::Encrypted | Field::Issuer => Support::Less("only Anthropic's, on thinking"),
+
+        Field::CompactionSummary => Support::Emulated("as a message"),
+        Field::ItemOrigin
+        | Field::ItemId
+        | Field::ItemParent
+        | Field::ItemTime
+        | Field::ItemModel
+        | Field::EventTime
+        | Field::MessageMedia
+        | Field::ResultMedia
+        | Field::MediaType
+        | Field::MediaName
+        | Field::ItemParentCall
+        | Field::ItemStatus
+        | Field::ResultName
+        | Field::ResultExitCode
+        | Field::ResultDuration => Support::No(Reason::NoSlot),
+        said_by_no_log!() => Support::No(Reason::NoSlot),
+    }
+}
