@@ -109,7 +109,9 @@ pub(crate) fn sign(args: &Sign, talk: &Talk) -> Result<Exit, CommandError> {
         message.push_str("no trace metadata: the record lacks a time, a session id or a model provider\n");
     }
     if let Some(service) = &args.log {
-        message.push_str(&format!("registered with {}; {UNVERIFIED}\n", safe::exact_line(service)));
+        for part in ["registered with ", &safe::exact_line(service), "; ", UNVERIFIED, "\n"] {
+            message.push_str(part);
+        }
     }
     talk.say(&message);
     Ok(Exit::Done)

@@ -1,5 +1,7 @@
 //! Exports: the order of texts, calls and results, the place of results, and the values without a place of their own.
 
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
@@ -47,7 +49,7 @@ fn in_steps(trajectory: &Value) -> Vec<String> {
             Value::String(text) if text.is_empty() => {}
             Value::String(text) => found.push(text.clone()),
             parts => {
-                found.extend(list(parts).iter().filter_map(|part| part["text"].as_str()).map(str::to_owned))
+                found.extend(list(parts).iter().filter_map(|part| part["text"].as_str()).map(str::to_owned));
             }
         }
         let calls = list(&step["tool_calls"]);
@@ -87,7 +89,7 @@ fn in_spans(export: &Value) -> Vec<String> {
                 for part in message["parts"].as_array().expect("parts") {
                     match part["type"].as_str() {
                         Some("text") => {
-                            found.push((number, part["content"].as_str().expect("text").to_owned()))
+                            found.push((number, part["content"].as_str().expect("text").to_owned()));
                         }
                         Some("tool_call") => {
                             found.push((number, format!("call {}", part["id"].as_str().expect("an id"))));

@@ -68,7 +68,7 @@ impl HiddenMessages {
     pub(super) fn show(&mut self, head: &ItemHead<'_>) -> Option<ItemId> {
         let native = head.native_id.as_ref()?.as_escaped();
         let id = self.open.get(native).filter(|message| message.is(head))?.id;
-        self.remove(&native.to_owned());
+        self.remove(native);
         Some(id)
     }
 

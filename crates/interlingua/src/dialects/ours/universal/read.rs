@@ -331,8 +331,8 @@ impl UniversalReader {
         }
         // The items before the first content of a message have begun the message.
         let is_answer = of == ItemKindTag::Message && author == Author::Assistant;
-        let begun = if is_answer { self.hidden.show(&head) } else { None };
-        let id = begun.unwrap_or_else(|| out.start(head));
+        let shown = if is_answer { self.hidden.show(&head) } else { None };
+        let id = shown.unwrap_or_else(|| out.start(head));
         let around = around.map(|(_, around)| around);
         let began_part = first.map(claimed_in).unwrap_or_default();
         let (said, reasoning, placed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
