@@ -274,6 +274,7 @@ const ANSWER: &str = r#"{"id":"c","object":"chat.completion","created":1,"model"
 const CARGO: &str = r#"#!/bin/sh
 case "$*" in
     "run --release -- "*) shift 3; exec interlingua "$@" ;;
+    "run -- "*) shift 2; exec interlingua "$@" ;;
     "test --workspace") exit 0 ;;
     *) echo "no example of ours: cargo $*" >&2; exit 1 ;;
 esac

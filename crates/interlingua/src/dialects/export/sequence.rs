@@ -33,7 +33,8 @@ pub(super) struct Sequence {
 
 #[expect(clippy::large_enum_variant, reason = "the queue is short")]
 enum Waiting {
-    Item { items: GatheredItems, root: ItemId, clock: Option<Raw<'static>>, complete: bool },
+    /// `open` counts the item and its inner items without an end: an inner item may end after the item around it.
+    Item { items: GatheredItems, open: usize, clock: Option<Raw<'static>> },
     Event(Event<'static>),
 }
 
@@ -53,31 +54,29 @@ impl Sequence {
                 let clock = self.clock.take();
                 let place = around.unwrap_or(self.gone + self.waiting.len());
                 self.places.insert(head.id, place);
-                if let Some(items) = self.items_at(place) {
+                if let Some((items, open)) = self.items_at(place) {
                     items.start(head, None);
+                    *open += 1;
                 } else {
                     let mut items = GatheredItems::default();
                     items.start(head, None);
-                    self.waiting.push_back(Waiting::Item { items, root: head.id, clock, complete: false });
+                    self.waiting.push_back(Waiting::Item { items, open: 1, clock });
                     return;
                 }
                 // The clock of an inner item is the clock of the next unit.
                 self.clock = clock;
             }
             Event::ItemDelta(delta) => {
-                if let Some(items) = self.places.get(&delta.item).copied().and_then(|at| self.items_at(at)) {
+                let place = self.places.get(&delta.item).copied();
+                if let Some((items, _)) = place.and_then(|place| self.items_at(place)) {
                     items.delta(delta);
                 }
             }
             Event::ItemCompleted(tail) => {
                 let Some(place) = self.places.remove(&tail.id) else { return };
-                if let Some(items) = self.items_at(place) {
+                if let Some((items, open)) = self.items_at(place) {
                     items.complete(tail);
-                }
-                if let Some(Waiting::Item { root, complete, .. }) = self.waiting.get_mut(place - self.gone)
-                    && *root == tail.id
-                {
-                    *complete = true;
+                    *open -= 1;
                 }
                 self.release(write);
             }
@@ -107,8 +106,8 @@ impl Sequence {
     /// Ends the source: every unit is passed on, also items without an end.
     pub(super) fn finish(&mut self, write: &mut impl FnMut(Unit<'_>)) {
         for waiting in &mut self.waiting {
-            if let Waiting::Item { complete, .. } = waiting {
-                *complete = true;
+            if let Waiting::Item { open, .. } = waiting {
+                *open = 0;
             }
         }
         self.release(write);
@@ -117,9 +116,10 @@ impl Sequence {
         }
     }
 
-    fn items_at(&mut self, place: usize) -> Option<&mut GatheredItems> {
+    /// The unit of an open item, and the number of its items without an end.
+    fn items_at(&mut self, place: usize) -> Option<(&mut GatheredItems, &mut usize)> {
         match self.waiting.get_mut(place.checked_sub(self.gone)?) {
-            Some(Waiting::Item { items, .. }) => Some(items),
+            Some(Waiting::Item { items, open, .. }) => Some((items, open)),
             Some(Waiting::Event(_)) | None => None,
         }
     }
@@ -134,7 +134,7 @@ impl Sequence {
 
     fn release(&mut self, write: &mut impl FnMut(Unit<'_>)) {
         let is_ready = |waiting: &Waiting| match waiting {
-            Waiting::Item { complete, .. } => *complete,
+            Waiting::Item { open, .. } => *open == 0,
             Waiting::Event(_) => true,
         };
         while self.waiting.front().is_some_and(is_ready) {
