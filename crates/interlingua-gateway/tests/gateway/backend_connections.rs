@@ -193,8 +193,9 @@ fn an_answer_before_the_end_of_a_large_request_reaches_the_client() {
     fn refuse(stream: &mut TcpStream, heads: &Growing<String>) {
         read_request(stream, heads, false);
         let body = r#"{"error":{"message":"far too large","type":"invalid_request_error"}}"#;
-        write!(stream, "HTTP/1.1 413 Too Large\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
-        // The gateway stops sending and closes the connection.
+        let head = "HTTP/1.1 413 Too Large\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        // The gateway stops sending, or has sent everything by now, and closes the connection.
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         std::io::copy(stream, &mut std::io::sink()).unwrap();
     }

@@ -215,7 +215,6 @@ const LEAVES: &[Excuse] = &[
     ("*", "codex", "/duration", "follows from the text of the result, which is given back"),
     ("record", "*", "/children[]/part", "which part it is: only the order of parts is said"),
     ("record", "*", "/content[]/part", "which part it is: only the order of parts is said"),
-    ("record", "record-v2", "/type", "the entry is there for its line alone"),
     (
         "record-v2",
         "*",

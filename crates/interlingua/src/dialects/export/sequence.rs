@@ -34,7 +34,11 @@ pub(super) struct Sequence {
 #[expect(clippy::large_enum_variant, reason = "the queue is short")]
 enum Waiting {
     /// `open` counts the item and its inner items without an end: an inner item may end after the item around it.
-    Item { items: GatheredItems, open: usize, clock: Option<Raw<'static>> },
+    Item {
+        items: GatheredItems,
+        open: usize,
+        clock: Option<Raw<'static>>,
+    },
     Event(Event<'static>),
 }
 
