@@ -14,6 +14,7 @@ mod read;
 mod read_parts;
 mod seed;
 mod support;
+mod unreadable;
 mod write;
 
 use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::data::{read_failure, read_permission, read_question, read_turn};
 use super::hidden::HiddenMessages;
 use super::read_parts::{read_marks, read_part, read_reasoning, repeat_part};
+use super::unreadable::unparsed;
 use super::{COMPACTED, EPOCH, MODEL, REQUEST, REWOUND, SESSION_UPDATED, USAGE, inside, note_if};
 use crate::error::Code;
-use crate::json::{Str, from_base64};
+use crate::json::Str;
 use crate::model::{
     Args, Author, CallKind, Circumstances, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail,
     Neutral, Notice, Part, Session, SessionEnd, Shape, Spelling, Status, ToolCall, ToolResult,
@@ -681,33 +682,4 @@ fn session_ended(data: Val<'_>, out: &mut EventSink<'_>) {
     let (status, message) =
         (status.unwrap_or(Status::Failed), data.take_str("message", Field::SessionEndMessage));
     out.event(&Event::SessionEnded(SessionEnd { status, message }));
-}
-
-/// Hands back bytes that were unreadable when the event was made.
-fn unparsed(data: Val<'_>, out: &mut EventSink<'_>) {
-    let damage = [
-        Code::InvalidJson,
-        Code::Torn,
-        Code::InvalidUtf8,
-        Code::NulBytes,
-        Code::TooDeep,
-        Code::TooLarge,
-        Code::UnknownShape,
-    ];
-    let why = damage.into_iter().find(|code| data.str_or_empty("error") == code.name());
-    let text = |name: &str| data.get(name).and_then(|text| text.str());
-    let bytes = match text("text") {
-        Some(text) => Some(text.decode().into_owned().into_bytes()),
-        None => text("base64").and_then(|text| from_base64(text.as_escaped())),
-    };
-    let why = why.map_or("unparsed", Code::name);
-    let bytes = bytes.unwrap_or_default();
-    // Without bytes, several lines are handed back as one.
-    if data.get("lines").is_some() {
-        bytes
-            .split(|byte| *byte == b'\n')
-            .for_each(|line| out.kept_bytes(super::DIALECT.name, line, why, false));
-    } else {
-        out.kept_bytes(super::DIALECT.name, &bytes, why, false);
-    }
 }
