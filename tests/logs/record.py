@@ -51,6 +51,8 @@ class Told:
             facts.result(call_id, text, error, entry.get("exit-code"), time)
             if "status" in entry:
                 facts.outcomes.append((call_id, entry["status"]))
+            if isinstance(entry.get("outcome"), str):
+                facts.outcomes.append((call_id, entry["outcome"]))
         elif kind == "system-event":
             self.event(entry, time)
         for name in ("content", "output", "subject"):
