@@ -294,8 +294,17 @@ mod tests {
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         let (scratch, target) = (target.join("skeleton/source"), target.join("skeleton"));
         let _ = fs::remove_dir_all(&scratch);
-        for name in ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "examples", "xtask"]
-        {
+        let parts = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "clippy.toml",
+            "rustfmt.toml",
+            "crates",
+            "docs",
+            "examples",
+            "xtask",
+        ];
+        for name in parts {
             copy(&root().join(name), &scratch.join(name));
         }
         write(&scratch.join(CORE), &wanted("some-agent --family zoo").expect("complete")).expect("made");
