@@ -5,6 +5,7 @@
 
 #[path = "../../crates/interlingua/tests/support/grammar.rs"]
 mod grammar;
+mod signed;
 
 use std::collections::BTreeSet;
 use std::io::{Cursor, Read as _};
@@ -16,6 +17,7 @@ use interlingua::ledger::Report;
 use interlingua::pipe::Pipe;
 use interlingua::tape::{Fault, Kind, Limits, TapeBuf, Val};
 use interlingua_record::cbor::{RECORD_TAG, RecordJson, is_cbor_record, to_cbor};
+pub use signed::signed;
 
 /// CBOR is refused, or becomes JSON text that every further way through CBOR leaves unchanged.
 pub fn cbor(data: &[u8]) {

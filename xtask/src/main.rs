@@ -177,7 +177,7 @@ fn fuzz(arguments: &[String]) -> TaskResult<()> {
                     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
                     -Ccodegen-units=1 --cfg fuzzing";
     let target = root().join("target/fuzz");
-    for name in ["tape", "sse", "elements", "pipe", "cbor"] {
+    for name in ["tape", "sse", "elements", "pipe", "cbor", "signed"] {
         let corpus = root().join("fuzz/corpus").join(name);
         std::fs::create_dir_all(&corpus)?;
         // An explicit target keeps the coverage counters out of build scripts.
