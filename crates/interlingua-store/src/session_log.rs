@@ -129,14 +129,12 @@ const MOST_JOBS: usize = 512;
 impl SessionLog {
     /// Opens the database and starts the threads.
     pub fn open(place: &StorePlace) -> Result<Self, StoreError> {
-        let (for_writes, for_reads) = (store(place)?, store(place)?);
         let (writes, write_jobs) = channel();
         let (reads, read_jobs) = channel();
-        let cannot = |error: std::io::Error| StoreError::Refused(error.to_string());
-        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        // The writer creates the tables before the reader opens the database.
         let running = vec![
-            thread("session-writer").spawn(move || write_all(for_writes, &write_jobs)).map_err(cannot)?,
-            thread("session-reader").spawn(move || read_all(for_reads, &read_jobs)).map_err(cannot)?,
+            with_store("session-writer", place, move |store| write_all(store, &write_jobs))?,
+            with_store("session-reader", place, move |store| read_all(store, &read_jobs))?,
         ];
         Ok(Self(Arc::new(Threads {
             writes: Mutex::new(Some(writes)),
@@ -229,6 +227,26 @@ fn store(place: &StorePlace) -> Result<Box<dyn SessionStore>, StoreError> {
         #[cfg(not(feature = "postgres"))]
         StorePlace::Postgres(_) => Err(StoreError::NoPostgres),
     }
+}
+
+/// Starts a thread that opens the database itself, because a PostgreSQL client must not start inside of a runtime.
+fn with_store(
+    name: &str,
+    place: &StorePlace,
+    run: impl FnOnce(Box<dyn SessionStore>) + Send + 'static,
+) -> Result<JoinHandle<()>, StoreError> {
+    let (opened, is_open) = Reply::pair();
+    let place = place.clone();
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || match store(&place) {
+        Ok(store) => {
+            opened.send(Ok(()));
+            run(store);
+        }
+        Err(error) => opened.send(Err(error)),
+    });
+    let thread = thread.map_err(|error| StoreError::Refused(error.to_string()))?;
+    is_open.wait()?;
+    Ok(thread)
 }
 
 fn write_all(mut store: Box<dyn SessionStore>, jobs: &Receiver<WriteJob>) {

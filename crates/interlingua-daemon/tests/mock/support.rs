@@ -201,10 +201,28 @@ pub(crate) async fn open_with(
     folder: &tempfile::TempDir,
     change: impl FnOnce(&mut DaemonSettings),
 ) -> Daemon {
-    let place = StorePlace::Sqlite(folder.path().join("store.db"));
-    let mut settings = DaemonSettings::new(place);
+    let mut settings = DaemonSettings::new(place(folder));
     change(&mut settings);
     Daemon::open(settings).await.expect("the store opens")
+}
+
+/// The store of a test: a SQLite file, or a database of the PostgreSQL server that `INTERLINGUA_TEST_POSTGRES` names.
+/// The name of the folder is the name of the database.
+fn place(folder: &tempfile::TempDir) -> StorePlace {
+    let server = std::env::var("INTERLINGUA_TEST_POSTGRES").ok();
+    let Some(server) = server.filter(|_| cfg!(feature = "postgres")) else {
+        return StorePlace::Sqlite(folder.path().join("store.db"));
+    };
+    let name: String = folder.path().to_str().unwrap().chars().filter(char::is_ascii_alphanumeric).collect();
+    let created = folder.path().join("database-created");
+    if !created.exists() {
+        let statement = format!("CREATE DATABASE \"{name}\"");
+        let psql = std::process::Command::new("psql").args([&server, "--quiet", "-c", &statement]).status();
+        assert!(psql.is_ok_and(|status| status.success()), "the database is not created");
+        std::fs::write(created, "").unwrap();
+    }
+    let (server, _) = server.rsplit_once('/').unwrap();
+    format!("{server}/{name}").parse().unwrap()
 }
 
 pub(crate) fn of<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
