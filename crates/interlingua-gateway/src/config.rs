@@ -153,6 +153,7 @@ pub struct BackendSettings {
 /// The place of a key: one of the three.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(expecting = "a table with `env`, `file` or `value`")]
 #[non_exhaustive]
 pub struct KeySource {
     /// An environment variable.
@@ -437,7 +438,7 @@ impl std::error::Error for ConfigError {}
 impl Config {
     /// Reads a configuration.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))
+        toml::from_str(text).map_err(|error| ConfigError::Toml(place_and_message(text, &error)))
     }
 
     /// The first route for a model.
@@ -503,4 +504,20 @@ impl BackendSettings {
     pub(crate) fn key_variable(name: &str) -> Option<&'static str> {
         KEY_VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable)
     }
+}
+
+/// The place and the message of an error, without text of the file: the line may hold a key.
+fn place_and_message(text: &str, error: &toml::de::Error) -> String {
+    let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&char| char != '\n').count() + 1;
+    let mut message = error.message().to_owned();
+    // A message about a wrong type repeats the string of the file: `invalid type: string "sk-…", expected …`.
+    if let (Some(start), Some(end)) = (message.find('"'), message.rfind('"'))
+        && start < end
+    {
+        message.replace_range(start..=end, "");
+    }
+    let message = message.replace("string ,", "string,");
+    format!("line {line}, column {column}: {}", message.trim().replace('\n', "; "))
 }

@@ -337,3 +337,23 @@ fn an_answer_that_cannot_be_read_is_an_error_and_counts_as_a_failure() {
         }
     }
 }
+
+#[test]
+fn an_error_in_the_configuration_has_a_place_and_no_key() {
+    for (config, expected) in [
+        (
+            "listen = \"127.0.0.1:0\"\n[backend.b]\nkeys = [\"sk-secret\"]",
+            "line 3, column 9: invalid type: string, expected a table with `env`, `file` or `value`",
+        ),
+        ("token = [\"sk-secret\"]", "line 1, column 9: invalid type: sequence, expected a string"),
+        (
+            "[backend.b]\ntimeout = \"sk-secret\\\" x\"",
+            "line 2, column 11: invalid type: string, expected u64",
+        ),
+        ("token = \"sk-secret", "line 1, column 19: invalid basic string, expected `\"`"),
+    ] {
+        let error = Config::parse(config).unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+        assert_eq!(error, expected);
+    }
+}
