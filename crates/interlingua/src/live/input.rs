@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::dialects::{Dialect, Options, Plane};
+use crate::json::Str;
 use crate::ledger::{Leftover, Reason};
 use crate::model::{
-    Args, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Origin, Part,
-    Permission, Question, Session, Stop, StopClass, Turn,
+    Args, Author, Delta, Event, Field, ItemHead, ItemId, ItemKind, ItemKindTag, ItemTail, Media, MediaSource,
+    Origin, Part, Permission, Question, Session, Stop, StopClass, Turn,
 };
 use crate::pipe::{Writer, WriterOutput};
 use crate::tape::Val;
@@ -177,5 +178,21 @@ const fn is_typed(origin: Option<Origin>) -> bool {
     match origin {
         None | Some(Origin::Own) => true,
         Some(Origin::Harness | Origin::Agent | Origin::Summary | Origin::Command) => false,
+    }
+}
+
+/// The type and data of an image, the only medium in the prompts of most agents.
+pub(crate) fn image<'p>(part: &'p Part<'_>) -> Option<(&'p Str<'p>, &'p Str<'p>)> {
+    let Part::Media(Media { media_type: Some(media_type), source: MediaSource::Base64(data), .. }) = part
+    else {
+        return None;
+    };
+    media_type.as_escaped().starts_with("image/").then_some((media_type, data))
+}
+
+/// Books the media of a prompt that are no images.
+pub(crate) fn lose_other_media(parts: &[Part<'_>], out: &mut WriterOutput<'_>) {
+    for part in parts.iter().filter(|part| !matches!(part, Part::Text(_)) && image(part).is_none()) {
+        out.lose_part(ItemKindTag::Message, part, Reason::NoSlot);
     }
 }

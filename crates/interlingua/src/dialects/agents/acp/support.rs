@@ -1,9 +1,8 @@
 //! Fields that the protocol supports, for each direction.
 
 use crate::ledger::Reason;
-use crate::model::{
-    Field, Support, attempts, caches, citations, failures, listings, notices, revisions, settings,
-};
+use crate::live::input_support::{ANSWERS, INTERRUPT, prompts_only};
+use crate::model::{Field, Support, attempts, caches, citations, listings, notices, revisions, settings};
 
 /// The messages of an agent to an editor.
 pub(super) const fn agent(field: Field) -> Support {
@@ -121,10 +120,7 @@ pub(super) const fn agent(field: Field) -> Support {
 
 /// The messages of a client to an agent: the settings, prompts, decisions and the interrupt.
 pub(super) const fn client(field: Field) -> Support {
-    const PROMPT: &str = "only prompts are said: messages of the user with text or media";
-    const ANSWER: &str = "only answers are said: the agent knows what it asked";
     match field {
-        Field::Structure | Field::Padding => Support::Exactly,
         Field::SessionId | Field::SessionCwd => Support::Less("only the first settings open the session"),
         Field::SessionModel | Field::SessionEffort | Field::PermissionMode => {
             Support::Less("only a running agent is asked for it, when the session opens")
@@ -133,15 +129,13 @@ pub(super) const fn client(field: Field) -> Support {
         | Field::MessageText
         | Field::MessageMedia
         | Field::MediaType
-        | Field::MediaName => Support::Less(PROMPT),
-        Field::ItemOrigin => Support::Less("only what a person typed is a prompt"),
-        Field::StopReason => Support::Less("only that a turn was cancelled is said: the interrupt"),
-        Field::PermissionId | Field::PermissionAnswer => Support::Less(ANSWER),
-        Field::QuestionId | Field::QuestionAnswer | Field::QuestionDeclined => Support::Less(ANSWER),
-        failures!() => Support::No(Reason::NoSlot),
-        _ => match agent(field) {
-            Support::Exactly | Support::Emulated(_) | Support::Less(_) => Support::No(Reason::NoSlot),
-            no @ Support::No(_) => no,
-        },
+        | Field::MediaName => Support::Less("only prompts: messages of the user with text or media"),
+        Field::StopReason => Support::Less(INTERRUPT),
+        Field::PermissionId
+        | Field::PermissionAnswer
+        | Field::QuestionId
+        | Field::QuestionAnswer
+        | Field::QuestionDeclined => Support::Less(ANSWERS),
+        other => prompts_only(other),
     }
 }

@@ -3,8 +3,8 @@
 use super::questions::{CONFIRMED, is_dialog, is_shown};
 use crate::json::{JsonWriter, Str};
 use crate::ledger::Reason;
-use crate::live::input::AgentInput;
-use crate::model::{Field, ItemKindTag, Media, MediaSource, Part, Permission, Question, Session};
+use crate::live::input::{self, AgentInput};
+use crate::model::{Field, Part, Permission, Question, Session};
 use crate::pipe::{Remembered, WriterOutput};
 use crate::tape::Val;
 
@@ -45,7 +45,7 @@ impl AgentInput for RpcInput {
             }
         }
         json.close_string();
-        let images: Vec<_> = parts.iter().filter_map(image).collect();
+        let images: Vec<_> = parts.iter().filter_map(input::image).collect();
         if !images.is_empty() {
             out.json.key("images").array();
             for (media_type, data) in images {
@@ -57,9 +57,7 @@ impl AgentInput for RpcInput {
             out.json.with_value(r#""streamingBehavior":"steer""#);
         }
         out.json.end_object().end_frame("\n");
-        for part in parts.iter().filter(|part| !matches!(part, Part::Text(_)) && image(part).is_none()) {
-            out.lose_part(ItemKindTag::Message, part, Reason::NoSlot);
-        }
+        input::lose_other_media(parts, out);
     }
 
     fn asked(&mut self, _: &Permission<'_>, _: &mut WriterOutput<'_>) {
@@ -132,15 +130,6 @@ impl RpcInput {
         // An agent with this many open dialogs does not wait for the oldest.
         let _ = self.dialogs.insert(id, dialog);
     }
-}
-
-/// The type and data of an image, the only medium of a prompt.
-fn image<'p>(part: &'p Part<'_>) -> Option<(&'p Str<'p>, &'p Str<'p>)> {
-    let Part::Media(Media { media_type: Some(media_type), source: MediaSource::Base64(data), .. }) = part
-    else {
-        return None;
-    };
-    media_type.as_escaped().starts_with("image/").then_some((media_type, data))
 }
 
 fn put_image(media_type: &Str<'_>, data: &Str<'_>, json: &mut JsonWriter<'_>) {
