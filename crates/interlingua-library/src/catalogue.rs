@@ -14,10 +14,10 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use crate::library::ListedSession;
 use crate::search::SearchQuery;
-use crate::words::{self, SessionWords};
+use crate::words::{self, SessionWords, WordPair};
 
 /// The version of the tables. Another version means that the catalogue is built anew.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 /// The time that a second command waits for the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -53,6 +53,7 @@ const TABLES: &str = "
         file INTEGER NOT NULL,
         part INTEGER NOT NULL,
         hashes BLOB NOT NULL,
+        pairs BLOB NOT NULL,
         PRIMARY KEY (bucket, file, part)
     ) WITHOUT ROWID;";
 
@@ -285,16 +286,18 @@ impl Catalogue {
                 found.insert(part(row)?);
             }
         }
-        let mut asked = self.connection.prepare("SELECT file, part, hashes FROM words WHERE bucket = ?1")?;
-        for hash in query.hashes() {
-            let mut rows = asked.query([words::bucket(hash)])?;
-            let mut with_word = HashSet::new();
+        let hashes = query.hashes().into_iter().map(IndexTest::Word);
+        let pairs = query.pairs().into_iter().map(IndexTest::Pair);
+        for test in hashes.chain(pairs) {
+            let mut asked = self.connection.prepare_cached(test.statement())?;
+            let mut rows = asked.query([test.bucket()])?;
+            let mut fitting = HashSet::new();
             while let Some(row) = rows.next()? {
-                if row.get_ref(2)?.as_blob().is_ok_and(|hashes| words::has_hash(hashes, hash)) {
-                    with_word.insert(part(row)?);
+                if row.get_ref(2)?.as_blob().is_ok_and(|index| test.holds(index)) {
+                    fitting.insert(part(row)?);
                 }
             }
-            found.retain(|part| with_word.contains(part));
+            found.retain(|part| fitting.contains(part));
             if found.is_empty() {
                 break;
             }
@@ -308,6 +311,37 @@ impl Catalogue {
             .connection
             .prepare("SELECT path, failure FROM file WHERE failure IS NOT NULL ORDER BY path")?;
         asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    }
+}
+
+/// A condition that the index of a session must meet.
+enum IndexTest {
+    /// The session has a word with this hash.
+    Word(u32),
+    /// The session has these two words one after the other.
+    Pair(WordPair),
+}
+
+impl IndexTest {
+    const fn statement(&self) -> &'static str {
+        match self {
+            Self::Word(_) => "SELECT file, part, hashes FROM words WHERE bucket = ?1",
+            Self::Pair(_) => "SELECT file, part, pairs FROM words WHERE bucket = ?1",
+        }
+    }
+
+    const fn bucket(&self) -> u32 {
+        match self {
+            Self::Word(hash) => words::bucket(*hash),
+            Self::Pair(pair) => pair.bucket(),
+        }
+    }
+
+    fn holds(&self, index: &[u8]) -> bool {
+        match self {
+            Self::Word(hash) => words::has_hash(index, *hash),
+            Self::Pair(pair) => pair.is_in(index),
+        }
     }
 }
 
@@ -337,12 +371,15 @@ fn insert_words(
     let mut session = changes.prepare_cached(
         "INSERT INTO indexed (file, part, stamp, tools, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
-    let mut words =
-        changes.prepare_cached("INSERT INTO words (bucket, file, part, hashes) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut words = changes.prepare_cached(
+        "INSERT INTO words (bucket, file, part, hashes, pairs) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
     for (part, found) in parts.iter().enumerate() {
         session.execute(params![file, part, stamp, found.tools, found.has_failure])?;
-        for (bucket, hashes) in found.buckets() {
-            words.execute(params![bucket, file, part, hashes])?;
+        for (bucket, hashes, pairs) in found.buckets() {
+            if !hashes.is_empty() || !pairs.is_empty() {
+                words.execute(params![bucket, file, part, hashes, pairs])?;
+            }
         }
     }
     Ok(())

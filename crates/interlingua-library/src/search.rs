@@ -1,7 +1,8 @@
 //! The search for words in all sessions.
 //!
-//! The catalogue holds, for each session, the sorted hashes of its words ([`crate::words`]). A search compares hashes first and
-//! reads only the sessions that have all words. Of a log in lines, only lines with a word of the query are parsed.
+//! The catalogue holds, for each session, the sorted hashes of its words and the pairs of its consecutive words
+//! ([`crate::words`]). A search compares both first and reads only the sessions that have all words, and the words of each
+//! phrase one after the other. Of a log in lines, only lines with a word of the query are parsed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use interlingua::ledger::Leftover;
 use interlingua::model::{Author, Event, ItemHead, ItemId, ItemKind, ItemTail};
 use interlingua::pipe::{Writer, WriterOutput};
 
-use crate::words::{each_text, has_failed, hash, words};
+use crate::words::{WordPair, each_text, has_failed, hash, words};
 
 /// A query: words, phrases in quotes, and filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,11 +76,26 @@ impl SearchQuery {
         self.words().map(hash).collect()
     }
 
-    /// A word that every line with a hit contains, in any case: the longest of the query that has no letters beyond ASCII,
-    /// because JSON may escape those. `None` if the query has no such word, or if lines without the word count: the name of
-    /// a result's tool is in the line of the call.
+    /// The pairs of words that a session must have. The texts of an item are searched as lines, so a line break of the query
+    /// may be between two texts, whose words are no pair.
+    pub(crate) fn pairs(&self) -> Vec<WordPair> {
+        let mut pairs = Vec::new();
+        for line in self.texts.iter().chain(&self.file).flat_map(|text| text.lines()) {
+            let hashes = || words(line).map(hash);
+            pairs.extend(hashes().zip(hashes().skip(1)).map(|(first, second)| WordPair::new(first, second)));
+        }
+        pairs
+    }
+
+    /// A text that every line with a hit contains, in any case: the longest word of the query, or the longest part of a phrase
+    /// with letters, digits and spaces, because JSON may escape other characters. `None` if the query has no such text, or if
+    /// lines without the text count: the name of a result's tool is in the line of the call.
     fn needle(&self) -> Option<&str> {
-        let needle = self.words().filter(|word| word.is_ascii()).max_by_key(|word| word.len());
+        let is_plain = |letter: char| letter.is_alphanumeric() || letter == ' ';
+        let parts =
+            self.texts.iter().chain(&self.file).flat_map(|text| text.split(move |letter| !is_plain(letter)));
+        let texts = parts.map(str::trim).chain(self.words());
+        let needle = texts.filter(|text| text.is_ascii() && !text.is_empty()).max_by_key(|text| text.len());
         needle.filter(|_| self.tool.is_none())
     }
 }
@@ -424,6 +440,18 @@ mod tests {
         }
         assert!(LineFilter::new(&SearchQuery::parse(["word", "tool:bash"]), &[]).is_none());
         assert!(LineFilter::new(&SearchQuery::parse(["übung"]), &[]).is_none());
+    }
+
+    #[test]
+    fn lines_are_searched_for_the_longest_text_without_characters_that_json_escapes() {
+        for (query, needle) in [
+            ("a \"the zeppelin over the quay\"", "the zeppelin over the quay"),
+            ("\"say \\ to the crew\"", "to the crew"),
+            ("\"übung macht den meister\"", "meister"),
+            ("file:src/main.rs", "main"),
+        ] {
+            assert_eq!(SearchQuery::parse([query]).needle(), Some(needle), "{query}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The words of a session, as hashes: the index that a search asks before it reads a session.
+//! The words of a session, as hashes, and its pairs of consecutive words, as bits: the index that a search asks before it
+//! reads a session.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -6,14 +7,22 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use interlingua::model::{Args, Delta, Event, FileRef, ItemHead, ItemKind, ItemTail, Part, Status};
 
-/// The number of buckets that the hashes of a session are divided into. A search reads one bucket of each session.
+/// The number of buckets that the hashes and the pairs of a session are divided into. A search reads one bucket of each
+/// session for each word and each pair.
 pub(crate) const BUCKETS: u32 = 64;
+
+/// The number of bits of a pair. A session has a bit for each pair, or one for several pairs if it has few.
+const PAIR_BITS: u32 = 20;
+/// The share of bits that are set at most, unless a session has very many pairs: one in eight.
+const BITS_PER_PAIR: usize = 8;
 
 /// The words of one session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionWords {
     /// The sorted hashes, four bytes each.
     pub(crate) hashes: Vec<u8>,
+    /// The bits of the pairs, as many bytes for each bucket. A set bit may be that of another pair.
+    pairs: Vec<u8>,
     /// The names of the called tools in small letters, one on each line.
     pub(crate) tools: String,
     /// A tool has failed.
@@ -21,12 +30,15 @@ pub(crate) struct SessionWords {
 }
 
 impl SessionWords {
-    /// The hashes of each bucket that has any.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let (hashes, _) = self.hashes.as_chunks::<4>();
-        hashes.chunk_by(|one, next| bucket_of(*one) == bucket_of(*next)).filter_map(|hashes| {
-            let first = hashes.first()?;
-            Some((bucket_of(*first), hashes.as_flattened()))
+    /// The number, the hashes and the pairs of each bucket.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u32, &[u8], &[u8])> {
+        let (mut hashes, _) = self.hashes.as_chunks::<4>();
+        let mut pairs = self.pairs.chunks((self.pairs.len() / BUCKETS as usize).max(1));
+        (0..BUCKETS).map(move |bucket| {
+            let (of_bucket, later) =
+                hashes.split_at(hashes.partition_point(|hash| bucket_of(*hash) <= bucket));
+            hashes = later;
+            (bucket, of_bucket.as_flattened(), pairs.next().unwrap_or_default())
         })
     }
 }
@@ -44,6 +56,35 @@ pub(crate) const fn bucket(hash: u32) -> u32 {
 pub(crate) fn has_hash(sorted: &[u8], hash: u32) -> bool {
     let (hashes, _) = sorted.as_chunks::<4>();
     hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()
+}
+
+/// Two consecutive words of a text, by their hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WordPair(u32);
+
+impl WordPair {
+    pub(crate) const fn new(first: u32, second: u32) -> Self {
+        // Multiplication moves the difference of the lower bits to the upper bits.
+        Self((first.rotate_left(7) ^ second).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PAIR_BITS))
+    }
+
+    pub(crate) const fn bucket(self) -> u32 {
+        self.0 >> (PAIR_BITS - BUCKETS.ilog2())
+    }
+
+    /// The byte in the pairs of its bucket, and the bit.
+    const fn place(self, bytes: usize) -> (usize, u8) {
+        ((self.0 >> 3) as usize & (bytes - 1), 1 << (self.0 & 7))
+    }
+
+    /// Whether the pairs of its bucket may have this pair.
+    pub(crate) fn is_in(self, pairs: &[u8]) -> bool {
+        if pairs.is_empty() {
+            return false;
+        }
+        let (byte, bit) = self.place(pairs.len());
+        pairs.get(byte).is_some_and(|byte| byte & bit != 0)
+    }
 }
 
 /// The words of a text in small letters.
@@ -76,6 +117,10 @@ pub(crate) struct WordIndex {
     hashes: HashSet<u32, BuildHasherDefault<HashItself>>,
     /// The hashes seen last, by their lower bits: most words of a text were seen a moment ago.
     recent: Vec<u32>,
+    /// A bit for each pair.
+    pairs: Vec<u8>,
+    /// The hash of the word before, in the same text.
+    last: Option<u32>,
     tools: BTreeSet<String>,
     has_failure: bool,
 }
@@ -105,6 +150,7 @@ impl WordIndex {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
         let bytes = text.as_bytes();
         let mut at = 0;
+        self.last = None;
         while at < bytes.len() {
             let begin = at;
             let (mut hash, mut is_ascii) = (FNV_BEGIN, true);
@@ -133,6 +179,13 @@ impl WordIndex {
     fn insert(&mut self, hash: u32) {
         if self.recent.is_empty() {
             self.recent = vec![0; RECENT];
+            self.pairs = vec![0; 1 << (PAIR_BITS - 3)];
+        }
+        if let Some(last) = self.last.replace(hash) {
+            let (byte, bit) = WordPair::new(last, hash).place(self.pairs.len());
+            if let Some(byte) = self.pairs.get_mut(byte) {
+                *byte |= bit;
+            }
         }
         let Some(recent) = self.recent.get_mut(hash as usize % RECENT) else { return };
         if *recent != hash || hash == 0 {
@@ -147,10 +200,31 @@ impl WordIndex {
         let tools: Vec<String> = self.tools.iter().map(|name| name.to_lowercase()).collect();
         SessionWords {
             hashes: hashes.into_iter().flat_map(u32::to_le_bytes).collect(),
+            pairs: folded(&self.pairs),
             tools: tools.join("\n"),
             has_failure: self.has_failure,
         }
     }
+}
+
+/// The same pairs in fewer bytes, so that the index of a short session is short: bytes with equal lower bits of their
+/// position in a bucket become one byte.
+fn folded(pairs: &[u8]) -> Vec<u8> {
+    let count: usize = pairs.iter().map(|byte| byte.count_ones() as usize).sum();
+    if count == 0 {
+        return Vec::new();
+    }
+    let buckets = BUCKETS as usize;
+    let bytes = (count * BITS_PER_PAIR / 8 / buckets).next_power_of_two().min(pairs.len() / buckets);
+    let mut folded = vec![0; bytes * buckets];
+    for (bucket, out) in pairs.chunks(pairs.len() / buckets).zip(folded.chunks_mut(bytes)) {
+        for (byte, place) in bucket.iter().zip((0..bytes).cycle()) {
+            if let Some(out) = out.get_mut(place) {
+                *out |= byte;
+            }
+        }
+    }
+    folded
 }
 
 /// The hash of a hash is the hash.
@@ -214,12 +288,55 @@ mod tests {
         (0..5000).for_each(|number| index.add(&format!("w{number}")));
         let index = index.finish();
         let mut count = 0;
-        for (number, hashes) in index.buckets() {
+        for (number, hashes, _) in index.buckets() {
             let (hashes, _) = hashes.as_chunks::<4>();
             assert!(hashes.iter().all(|hash| bucket(u32::from_le_bytes(*hash)) == number));
             count += hashes.len();
         }
         assert_eq!(count * 4, index.hashes.len());
         assert!(bucket(u32::MAX) == BUCKETS - 1 && bucket(0) == 0);
+    }
+
+    fn has_pair(index: &SessionWords, first: &str, second: &str) -> bool {
+        let pair = WordPair::new(hash(first), hash(second));
+        let (_, _, pairs) = index.buckets().nth(pair.bucket() as usize).expect("a bucket");
+        pair.is_in(pairs)
+    }
+
+    #[test]
+    fn consecutive_words_of_one_text_are_a_pair() {
+        let mut index = WordIndex::default();
+        index.add("The quay, über ALLES: the_end");
+        index.add("start");
+        let index = index.finish();
+        for (first, second) in
+            [("the", "quay"), ("quay", "über"), ("über", "alles"), ("alles", "the"), ("the", "end")]
+        {
+            assert!(has_pair(&index, first, second), "{first} {second}");
+        }
+        for (first, second) in [("quay", "the"), ("the", "über"), ("end", "start")] {
+            assert!(!has_pair(&index, first, second), "{first} {second}");
+        }
+        assert!(!has_pair(&WordIndex::default().finish(), "the", "quay"));
+    }
+
+    #[test]
+    fn sessions_of_any_size_have_all_their_pairs_and_few_others() {
+        for count in [1, 100, 10_000, 100_000] {
+            let mut index = WordIndex::default();
+            let word = |number: u64| format!("w{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+            (0..count)
+                .for_each(|number| index.add(&format!("{} {}", word(number), word(number + 1_000_000))));
+            let index = index.finish();
+            assert!((0..count).all(|number| has_pair(&index, &word(number), &word(number + 1_000_000))));
+            let others =
+                (0..1000).filter(|number| has_pair(&index, &word(*number + 5_000_000), "other")).count();
+            assert!(others < 200, "{others} of 1000 with {count} pairs");
+            assert!(
+                index.pairs.len() as u64 <= 64 + 2 * count,
+                "{} bytes for {count} pairs",
+                index.pairs.len()
+            );
+        }
     }
 }
