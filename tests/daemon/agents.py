@@ -452,10 +452,20 @@ def drive_amp(daemon, folder, check):
     check("a crash ends the turn as an error", stop_of(ended) == "error", ended)
     events = session.streamed_turn("And once more.")
     check("the next message goes on", stop_of(events[-1]) == "end_turn", events[-1])
+    session.say("Now wait.")
+    session.wait("item.completed", where=lambda data: data["item"].get("role") == "assistant")
+    began = time.monotonic()
+    daemon.expect(204, "POST", f"{session.path}/interrupt")
+    ended = session.wait("turn.ended")
+    check("an interrupt ends the turn as cancelled", stop_of(ended) == "cancelled", ended)
+    check("an interrupt waits for nothing that Amp cannot do", time.monotonic() - began < 3, time.monotonic() - began)
+    events = session.streamed_turn("Go on.")
+    check("the message after an interrupt goes on", stop_of(events[-1]) == "end_turn", events[-1])
     native = session.info()["nativeSessionId"]
     starts = [json.loads(line) for line in (folder / "amp-starts.jsonl").read_text().splitlines()]
     usual = ["--execute", "--stream-json", "--stream-json-thinking", "--stream-json-input", "--dangerously-allow-all"]
-    check("the arguments: once new, once with the thread", starts == [usual, ["threads", "continue", native, *usual]], starts)
+    resumed = ["threads", "continue", native, *usual]
+    check("the arguments: once new, then with the thread", starts == [usual, resumed, resumed], starts)
     session.terminate()
     check.rules(session.events())
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Stands in for Amp, whose loop runs on its vendor's server: replays the lines of a fixture for each prompt on stdin.
 
-A prompt with the word `crash` ends the program in the middle of the turn. The arguments of each start go to `amp-starts.jsonl` in the
-home.
+A prompt with the word `crash` ends the program in the middle of the turn, and a prompt with the word `wait` has no end. The arguments
+of each start go to `amp-starts.jsonl` in the home.
 """
 
 import json
 import os
 import pathlib
+import signal
 import sys
 
 FIXTURE = pathlib.Path(__file__).resolve().parents[2] / "crates/interlingua/fixtures/anthropic/amp_stream/2026-11/tools.jsonl"
@@ -31,9 +32,13 @@ for count, line in enumerate(sys.stdin):
     prompt = json.loads(line)
     if prompt["type"] != "user":
         sys.exit(f"unknown input: {line}")
+    if not isinstance(prompt["message"]["content"], list):
+        sys.exit(f"Amp takes lists of blocks only: {line}")
     show({**lines[1], "message": prompt["message"]})
     show(lines[2])
     if "crash" in line:
         sys.exit(3)
+    if "wait" in line:
+        signal.pause()
     for line in lines[3:]:
         show(line)

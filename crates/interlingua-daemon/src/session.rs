@@ -361,6 +361,11 @@ impl Session {
         let in_turn = state.in_turn;
         let Some((stream, agent)) = state.running.as_mut().filter(|_| in_turn) else { return Ok(()) };
         let bytes = stream.send_only(&turn_ended(StopClass::Cancelled));
+        if bytes.is_empty() {
+            // The agent has no message for an interrupt (Amp), so the process is stopped; the next prompt resumes the session.
+            self.end_turn(&mut state, StopClass::Cancelled).await;
+            return Ok(());
+        }
         send(agent, bytes);
         let session = Arc::downgrade(self);
         tokio::spawn(async move {

@@ -3,7 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 #![allow(clippy::disallowed_methods, reason = "captures are files of a folder that a variable names")]
 
-use interlingua::dialects::{Dialect, Role};
+use interlingua::dialects::{Dialect, Options, Role};
+use interlingua::json::Str;
+use interlingua::model::{
+    Arrival, Author, Delta, Event, ItemHead, ItemId, ItemKind, ItemTail, Media, MediaSource, Part, Status,
+    Stop, StopClass, Turn,
+};
+use interlingua::pipe::AgentLink;
 use serde_json::{Value, json};
 
 use crate::support::convert;
@@ -119,4 +125,46 @@ fn the_captures_have_every_block() {
 fn equal_counts_of_two_responses_are_both_told() {
     let tokens = crate::printed::tokens(&universal(TOOLS), "output");
     assert_eq!(tokens, 3 * 13);
+}
+
+fn image(media_type: &'static str) -> Part<'static> {
+    Part::Media(Media {
+        media_type: Some(Str::plain(media_type)),
+        source: MediaSource::Base64(Str::plain("aGk=")),
+        name: None,
+        context: None,
+        citable: None,
+        detail: None,
+    })
+}
+
+fn prompt(link: &mut AgentLink, parts: Vec<Part<'_>>) -> String {
+    let item = ItemId(7);
+    let mut sent = link.send(&Event::ItemStarted(ItemHead::new(item, ItemKind::Message, Author::User)));
+    for (part, value) in parts.into_iter().enumerate() {
+        let part = u32::try_from(part).unwrap();
+        sent.extend(link.send(&Event::ItemDelta(Delta { item, part, value, arrival: Arrival::Whole })));
+    }
+    sent.extend(link.send(&Event::ItemCompleted(ItemTail::new(item, Status::Completed))));
+    String::from_utf8(sent).unwrap()
+}
+
+/// Amp refuses a text in place of the list, and has no message for an interrupt.
+#[test]
+fn prompts_are_lists_of_blocks_and_an_interrupt_has_no_line() {
+    let mut link = AgentLink::new(Dialect::named("amp-stream").unwrap(), &Options::default()).unwrap();
+    let text = || Part::Text(Str::plain("Look."));
+    let block = r#"{"type":"text","text":"Look."}"#;
+    let line = |blocks: &str| {
+        format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{blocks}]}}}}\n")
+    };
+    assert_eq!(prompt(&mut link, vec![text()]), line(block));
+    let picture = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}"#;
+    assert_eq!(prompt(&mut link, vec![text(), image("image/png")]), line(&format!("{block},{picture}")));
+    // A sound has no place on stdin, and a prompt without anything else is no prompt.
+    assert_eq!(prompt(&mut link, vec![text(), image("audio/wav")]), line(block));
+    assert_eq!(prompt(&mut link, vec![image("audio/wav")]), "");
+    let stop = Stop { class: StopClass::Cancelled, raw: None, sequence: None, detail: None };
+    let sent = link.send(&Event::TurnEnded(Turn { stop: Some(stop), ..Turn::default() }));
+    assert!(sent.is_empty(), "{}", String::from_utf8_lossy(&sent));
 }

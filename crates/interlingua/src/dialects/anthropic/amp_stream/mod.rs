@@ -1,11 +1,15 @@
-//! The lines that Amp prints (`amp --execute … --stream-json`). The lines have the form of Claude Code's; see
-//! [`super::claude_stream`].
+//! The lines that Amp prints (`amp --execute … --stream-json`), and the prompts that it reads from stdin. The lines have the
+//! form of Claude Code's; see [`super::claude_stream`].
+
+mod write;
 
 use super::claude_stream::read::{LiveReader, PrintingProgram};
 use super::stream;
 use crate::blocks::{self, ResultDetail};
-use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec};
+use crate::dialects::{Dialect, Lineage, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
+use crate::live::input::InputWriter;
+use crate::live::input_support::prompts_only;
 use crate::model::{Field, ItemId, Part};
 use crate::pipe::EventSink;
 use crate::sniff::{Head, RULED_OUT};
@@ -22,12 +26,23 @@ pub static DIALECT: Dialect = Dialect {
     // The server chooses the model of each mode.
     issuer: None,
     lineage: Lineage::Written,
-    roles: &[RoleSpec {
-        role: Role::Live,
-        framing: Framing::Lines,
-        read: Some(|_| Box::new(LiveReader::new(&AMP))),
-        write: None,
-    }],
+    roles: &[
+        RoleSpec {
+            role: Role::Live,
+            framing: Framing::Lines,
+            read: Some(|_| Box::new(LiveReader::new(&AMP))),
+            write: None,
+        },
+        RoleSpec {
+            role: Role::Input,
+            framing: Framing::Lines,
+            read: Some(|_| Box::new(LiveReader::new(&AMP))),
+            write: Some(WriteSpec {
+                make: |options| Box::new(InputWriter::new(write::StdinInput, options)),
+                support: prompts_only,
+            }),
+        },
+    ],
     reads_more: &[],
     sniff,
 };
