@@ -301,7 +301,8 @@ fn to_json(
             json.end_array();
         }
         json.end_array().key("compared").object();
-        let Comparison { prompts, answers, calls, results, pictures, cut, of_subagents, .. } = comparison;
+        let Comparison { prompts, answers, calls, results, pictures, moved, cut, of_subagents, .. } =
+            comparison;
         for (name, kept) in [
             ("prompts", prompts),
             ("answers", answers),
@@ -311,6 +312,7 @@ fn to_json(
         ] {
             json.key(name).object().key("all").u64(kept.all).key("kept").u64(kept.kept).end_object();
         }
+        json.key("moved").u64(*moved);
         json.key("cut_results").u64(*cut).key("items_of_subagents").u64(*of_subagents);
         json.end_object().end_object();
     })

@@ -80,13 +80,16 @@ pub(crate) fn came_along(comparison: &Comparison) -> String {
         let missing = if all == kept { String::new() } else { format!("{} of ", number(*kept)) };
         missing + &plural(*all, word)
     };
-    let Comparison { prompts, answers, calls, results, pictures, cut, of_subagents, .. } = comparison;
+    let Comparison { prompts, answers, calls, results, pictures, moved, cut, of_subagents, .. } = comparison;
     let mut parts =
         vec![told(prompts, "prompt"), told(answers, "answer"), told(calls, "call"), told(results, "result")];
     if pictures.all > 0 {
         parts.push(told(pictures, "picture"));
     }
     let mut text = format!("read back: {} came along\n", parts.join(", "));
+    if *moved > 0 {
+        text = text + "in another order, or with another call: " + &plural(*moved, "part") + "\n";
+    }
     if *cut > 0 {
         text = text + "cut to the budget: " + &plural(*cut, "result") + "\n";
     }

@@ -1,6 +1,9 @@
 //! The comparison of a session with its copy in another agent, by the events that are read from both.
+//!
+//! Prompts, answers, calls and pictures are compared in their order, and results with those of the same call. Agents renew
+//! the ids of calls and put parallel results in another order, so neither is compared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
@@ -33,6 +36,8 @@ pub struct Comparison {
     pub calls: Kept,
     /// Results, with equal texts.
     pub results: Kept,
+    /// Texts, calls and pictures in another order, and results of other calls.
+    pub moved: u64,
     /// Pictures and other media, with equal bytes or addresses.
     pub pictures: Kept,
     /// Results that were cut to a budget.
@@ -52,10 +57,20 @@ pub struct ComparisonRules {
 }
 
 impl Comparison {
-    /// Whether the copy has every prompt, answer, call, result and picture.
+    /// Whether the copy has every prompt, answer, call, result and picture, each in its place.
     pub fn is_whole(&self) -> bool {
         let all = [self.prompts, self.answers, self.calls, self.results, self.pictures];
-        all.iter().all(|kept| kept.kept == kept.all)
+        all.iter().all(|kept| kept.kept == kept.all) && self.moved == 0
+    }
+
+    const fn kept(&mut self, sort: Sort) -> &mut Kept {
+        match sort {
+            Sort::Prompt => &mut self.prompts,
+            Sort::Answer => &mut self.answers,
+            Sort::Call => &mut self.calls,
+            Sort::Result => &mut self.results,
+            Sort::Picture => &mut self.pictures,
+        }
     }
 }
 
@@ -68,12 +83,24 @@ pub struct SessionContents {
 #[derive(Default)]
 struct GatheredContents {
     secret: RandomState,
-    /// The things, each with the hashes of its lines. Agents divide and join texts: the lines of a prompt may be in two prompts.
-    things: Vec<(Sort, Vec<u64>)>,
+    things: Vec<Thing>,
     open: HashMap<ItemId, OpenThing>,
+    /// The number of calls so far.
+    calls: usize,
+    /// The numbers of the calls of an id that have no result so far, and the last call. Some agents use an id again.
+    call_numbers: HashMap<String, VecDeque<usize>>,
     rules: ComparisonRules,
     cut: u64,
     of_subagents: u64,
+}
+
+/// A thing that is compared. Agents divide and join texts: the lines of a prompt may be in two prompts.
+struct Thing {
+    sort: Sort,
+    /// The hashes of its lines.
+    lines: Vec<u64>,
+    /// The number of the call, or of the call that a result answers.
+    call: Option<usize>,
 }
 
 /// The sort of a thing that is compared.
@@ -90,6 +117,8 @@ struct OpenThing {
     sort: Sort,
     /// The name of the tool that is called.
     name: String,
+    /// The number of the call, or of the call that a result answers.
+    call: Option<usize>,
     text: String,
     /// The number of the last part.
     part: u32,
@@ -145,33 +174,111 @@ impl FinishedContents {
     pub fn compare(&self, copy: &FinishedContents) -> Comparison {
         let GatheredContents { things, cut, of_subagents, .. } = &self.gathered;
         let mut comparison = Comparison { cut: *cut, of_subagents: *of_subagents, ..Comparison::default() };
-        let mut left: HashMap<(Sort, u64), u64> = HashMap::new();
-        for (sort, lines) in &copy.gathered.things {
-            for line in lines {
-                *left.entry((*sort, *line)).or_default() += 1;
+        let mut left = CopiedLines::new(&copy.gathered.things);
+        // The numbers of calls in the source, and those of the same calls in the copy.
+        let mut calls: HashMap<usize, usize> = HashMap::new();
+        for sort in [Sort::Prompt, Sort::Answer, Sort::Call, Sort::Picture] {
+            let mut places = Vec::new();
+            for thing in things.iter().filter(|thing| thing.sort == sort) {
+                comparison.kept(sort).all += 1;
+                let Some(place) = left.take((sort, None), &thing.lines) else { continue };
+                comparison.kept(sort).kept += 1;
+                places.push(place);
+                let number = copy.gathered.things.get(place).and_then(|copied| copied.call);
+                calls.extend(thing.call.zip(number));
+            }
+            comparison.moved += out_of_order(&places);
+        }
+        let results = things.iter().filter(|thing| thing.sort == Sort::Result);
+        let mut elsewhere = Vec::new();
+        for result in results {
+            comparison.results.all += 1;
+            let call = result.call.and_then(|call| calls.get(&call)).copied();
+            let is_there = match call {
+                Some(call) if result.lines.is_empty() => left.answered.contains(&call),
+                Some(call) => left.take((Sort::Result, Some(call)), &result.lines).is_some(),
+                None => false,
+            };
+            if is_there {
+                comparison.results.kept += 1;
+            } else {
+                elsewhere.push(result);
             }
         }
-        for (sort, lines) in things {
-            let kept = match sort {
-                Sort::Prompt => &mut comparison.prompts,
-                Sort::Answer => &mut comparison.answers,
-                Sort::Call => &mut comparison.calls,
-                Sort::Result => &mut comparison.results,
-                Sort::Picture => &mut comparison.pictures,
-            };
-            kept.all += 1;
-            let is_left = |line: &u64| left.get(&(*sort, *line)).is_some_and(|count| *count > 0);
-            if lines.iter().all(is_left) {
-                kept.kept += 1;
-                for line in lines {
-                    if let Some(count) = left.get_mut(&(*sort, *line)) {
-                        *count = count.saturating_sub(1);
-                    }
-                }
-            }
+        left.forget_calls();
+        for result in elsewhere {
+            let is_there = left.take((Sort::Result, None), &result.lines).is_some();
+            comparison.results.kept += u64::from(is_there && !result.lines.is_empty());
+            // A result without a call has no place to be compared.
+            comparison.moved += u64::from(is_there && !result.lines.is_empty() && result.call.is_some());
         }
         comparison
     }
+}
+
+/// The lines of a copy that no thing of the source has taken, with the places of their things.
+struct CopiedLines {
+    /// By their sort, and by the call of results.
+    places: HashMap<LineKey, VecDeque<usize>>,
+    /// The calls with a result.
+    answered: HashSet<usize>,
+}
+
+/// The sort of a line, the call of a result, and the hash of the line.
+type LineKey = ((Sort, Option<usize>), u64);
+
+impl CopiedLines {
+    fn new(things: &[Thing]) -> Self {
+        let mut places: HashMap<LineKey, VecDeque<usize>> = HashMap::new();
+        let mut answered = HashSet::new();
+        for (place, Thing { sort, lines, call }) in things.iter().enumerate() {
+            let call = call.filter(|_| *sort == Sort::Result);
+            answered.extend(call);
+            for line in lines {
+                places.entry(((*sort, call), *line)).or_default().push_back(place);
+            }
+        }
+        Self { places, answered }
+    }
+
+    /// Takes lines of one sort, or none of them if one is missing. Returns the place of the first.
+    fn take(&mut self, of: (Sort, Option<usize>), lines: &[u64]) -> Option<usize> {
+        let mut taken: Vec<(u64, usize)> = Vec::with_capacity(lines.len());
+        for line in lines {
+            if let Some(place) = self.places.get_mut(&(of, *line)).and_then(VecDeque::pop_front) {
+                taken.push((*line, place));
+                continue;
+            }
+            for (line, place) in taken.into_iter().rev() {
+                self.places.entry((of, line)).or_default().push_front(place);
+            }
+            return None;
+        }
+        taken.first().map(|(_, place)| *place)
+    }
+
+    /// Leaves the lines of results without their calls.
+    fn forget_calls(&mut self) {
+        let mut places: HashMap<LineKey, VecDeque<usize>> = HashMap::new();
+        for (((sort, _), line), found) in self.places.drain() {
+            places.entry(((sort, None), line)).or_default().extend(found);
+        }
+        self.places = places;
+    }
+}
+
+/// The number of places that have to move until no place is before an earlier one.
+fn out_of_order(places: &[usize]) -> u64 {
+    // The smallest last place of a sorted selection of each length.
+    let mut ends: Vec<usize> = Vec::new();
+    for place in places {
+        let length = ends.partition_point(|end| end <= place);
+        match ends.get_mut(length) {
+            Some(end) => *end = *place,
+            None => ends.push(*place),
+        }
+    }
+    (places.len() - ends.len()) as u64
 }
 
 impl GatheredContents {
@@ -186,14 +293,15 @@ impl GatheredContents {
                 } else if self.rules.cuts.as_ref().is_some_and(|cuts| cuts.is_cut(head.id)) {
                     self.cut += 1;
                 } else if let Some(thing) = OpenThing::of(head) {
-                    self.open.insert(head.id, thing);
+                    let call = self.call_number(head);
+                    self.open.insert(head.id, OpenThing { call, ..thing });
                 }
             }
             Event::ItemDelta(delta) => {
                 let Some(thing) = self.open.get_mut(&delta.item) else { return };
                 if let Part::Media(media) = &delta.value {
                     let picture = self.secret.hash_one(&*media.source.text().decode());
-                    self.things.push((Sort::Picture, vec![picture]));
+                    self.things.push(Thing { sort: Sort::Picture, lines: vec![picture], call: None });
                 } else {
                     thing.add(delta);
                 }
@@ -220,8 +328,28 @@ impl GatheredContents {
                 lines.map(|line| self.secret.hash_one(line)).collect()
             }
         };
-        if !lines.is_empty() {
-            self.things.push((thing.sort, lines));
+        // The result of a command may be empty.
+        if !lines.is_empty() || thing.sort == Sort::Result {
+            self.things.push(Thing { sort: thing.sort, lines, call: thing.call });
+        }
+    }
+
+    /// The number of a call, or of the call that a result answers.
+    fn call_number(&mut self, head: &ItemHead<'_>) -> Option<usize> {
+        match &head.kind {
+            ItemKind::ToolCall(call) => {
+                let number = self.calls;
+                self.calls += 1;
+                if let Some(id) = &call.call_id {
+                    self.call_numbers.entry(id.decode().into_owned()).or_default().push_back(number);
+                }
+                Some(number)
+            }
+            ItemKind::ToolResult(result) => {
+                let numbers = self.call_numbers.get_mut(&*result.call_id.as_ref()?.decode())?;
+                if numbers.len() > 1 { numbers.pop_front() } else { numbers.front().copied() }
+            }
+            _ => None,
         }
     }
 }
@@ -238,7 +366,7 @@ impl OpenThing {
             ItemKind::ToolResult(_) => (Sort::Result, String::new()),
             _ => return None,
         };
-        Some(Self { sort, name, text: String::new(), part: 0 })
+        Some(Self { sort, name, call: None, text: String::new(), part: 0 })
     }
 
     fn add(&mut self, delta: &Delta<'_>) {
@@ -270,5 +398,92 @@ fn sorted(value: Value) -> Value {
             members.into_iter().collect()
         }
         value => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(source: &str, copy: &str) -> Comparison {
+        let read = |mut contents: SessionContents, lines: &str| {
+            contents.push(lines.as_bytes(), None);
+            contents.finish(None)
+        };
+        let claude = (Dialect::named("claude-code").expect("a dialect"), Role::Log);
+        let options = Options::default();
+        let source = read(
+            SessionContents::new(claude, &options, ComparisonRules::default()).expect("a reader"),
+            source,
+        );
+        let copy = read(source.reader_of_copy(claude, &options).expect("a reader"), copy);
+        source.compare(&copy)
+    }
+
+    fn line(author: &str, block: &str) -> String {
+        format!(
+            r#"{{"type":"{author}","sessionId":"s","uuid":"u","message":{{"role":"{author}","content":[{block}]}}}}"#
+        ) + "\n"
+    }
+
+    fn text(author: &str, text: &str) -> String {
+        line(author, &format!(r#"{{"type":"text","text":"{text}"}}"#))
+    }
+
+    fn call(id: &str, path: &str) -> String {
+        line(
+            "assistant",
+            &format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"path":"{path}"}}}}"#),
+        )
+    }
+
+    fn result(id: &str, text: &str) -> String {
+        line("user", &format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"{text}"}}"#))
+    }
+
+    #[test]
+    fn renewed_ids_and_results_in_another_order_are_the_same_session() {
+        let source =
+            [call("a", "x"), call("b", "y"), result("a", "1"), result("b", "2"), text("assistant", "end")];
+        let copy =
+            [call("c", "x"), call("d", "y"), result("d", "2"), result("c", "1"), text("assistant", "end")];
+        let comparison = compared(&source.concat(), &copy.concat());
+        assert!(comparison.is_whole(), "{comparison:?}");
+        assert_eq!((comparison.calls.all, comparison.results.all, comparison.answers.all), (2, 2, 1));
+    }
+
+    #[test]
+    fn the_result_of_another_call_has_moved() {
+        let source = [call("a", "x"), call("b", "y"), result("a", "1"), result("b", "2")].concat();
+        let copy = [call("a", "x"), call("b", "y"), result("b", "1"), result("a", "2")].concat();
+        let comparison = compared(&source, &copy);
+        assert_eq!((comparison.results.kept, comparison.moved), (2, 2));
+        assert!(!comparison.is_whole());
+    }
+
+    #[test]
+    fn texts_in_another_order_have_moved() {
+        let source = [text("user", "one"), text("user", "two"), text("user", "three")].concat();
+        let copy = [text("user", "two"), text("user", "three"), text("user", "one")].concat();
+        let comparison = compared(&source, &copy);
+        assert_eq!((comparison.prompts.kept, comparison.moved), (3, 1));
+        assert!(compared(&source, &source).is_whole());
+        // Two prompts in one are in their order.
+        let joined = [text("user", "one\\ntwo"), text("user", "three")].concat();
+        assert!(compared(&source, &joined).is_whole());
+    }
+
+    #[test]
+    fn an_empty_result_counts_by_its_call() {
+        let source = [call("a", "x"), call("b", "y"), result("a", ""), result("b", "2")].concat();
+        assert_eq!(compared(&source, &source).results, Kept { all: 2, kept: 2 });
+        let copy = [call("a", "x"), call("b", "y"), result("b", "2")].concat();
+        assert_eq!(compared(&source, &copy).results, Kept { all: 2, kept: 1 });
+    }
+
+    #[test]
+    fn a_line_that_a_text_has_twice_must_be_there_twice() {
+        let twice = text("assistant", "same\\nsame");
+        assert_eq!(compared(&twice, &text("assistant", "same")).answers, Kept { all: 1, kept: 0 });
     }
 }
