@@ -63,7 +63,9 @@ def install(program, tools):
 
 def install_python(package, folder):
     """A package of PyPI in an environment of its own; Kimi CLI needs Python 3.12, and not the first of them."""
-    for python in (sys.executable, "python3.13", "python3.14", "python3.12"):
+    # pyenv's own commands run the version that is chosen for the folder, so its installations are tried by their paths.
+    of_pyenv = sorted(pathlib.Path.home().glob(".pyenv/versions/3.1*/bin/python3"), reverse=True)
+    for python in (sys.executable, "python3.13", "python3.14", "python3.12", *of_pyenv):
         try:
             version = subprocess.run([python, "-c", "import sys; print(sys.version_info >= (3, 12))"], capture_output=True, text=True)
         except OSError:
