@@ -220,7 +220,11 @@ fn spelled(database: &Connection, table: &str) -> Vec<String> {
                 ValueRef::Integer(number) => values.push(number.to_string()),
                 ValueRef::Real(number) => values.push(number.to_string()),
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
-                    Err(_) => values.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+                    Err(_) => {
+                        values.push(
+                            bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat(),
+                        );
+                    }
                     Ok(text) if text.starts_with('[') => {
                         values.extend(
                             text.split('"').find(|word| word.starts_with("json-")).map(str::to_owned),
