@@ -153,6 +153,14 @@ pub static HOMES: &[AgentHome] = &[
         is_one_for_each_folder: false,
         companions: &["sessions/*/*.json"],
     },
+    AgentHome {
+        dialect: "goose",
+        folder: Folder::Data("goose"),
+        // Goose copies the older files into its database and leaves the files in place.
+        patterns: &["sessions/sessions.db", "sessions/*.jsonl"],
+        is_one_for_each_folder: true,
+        companions: &[],
+    },
 ];
 
 impl AgentHome {

@@ -80,7 +80,7 @@ impl SourceError {
                 | SourceError::CannotRead(..)
                 | SourceError::IsStore(_)
                 | SourceError::EmptyStore(_)
-                | SourceError::Archive(ArchiveError::NotOpencode(_))
+                | SourceError::Archive(ArchiveError::NotStore(_))
                 | SourceError::IsLink
                 | SourceError::IsTemporary
                 | SourceError::IsNoFile

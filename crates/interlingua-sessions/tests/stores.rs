@@ -270,7 +270,7 @@ fn other_databases_are_not_taken_for_opencodes() {
     let connection = Connection::open(&path).expect("a database");
     connection.execute_batch("CREATE TABLE cookies (secret text)").expect("a table");
     let error = SessionStore::at(&path).expect("a database").contents().expect_err("not OpenCode's");
-    assert!(matches!(error, ArchiveError::NotOpencode(_)), "{error}");
+    assert!(matches!(error, ArchiveError::NotStore(_)), "{error}");
     assert!(SessionStore::at(&scratch.0).is_none());
 }
 

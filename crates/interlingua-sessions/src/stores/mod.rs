@@ -1,14 +1,29 @@
 //! Sessions that an agent keeps in a database or in a tree of small files: each session is a separate input.
+//!
+//! Each session becomes one document like that of the agent's own export, generated while it is read. The database engine
+//! never opens, locks or writes the user's files: it works on a copy in a folder that only the user can open, and the
+//! folder is removed afterwards. Only the tables of sessions can be read, because the same database may hold credentials.
 
-pub(crate) mod opencode;
+mod columns;
+mod copy;
+mod document;
+mod error;
+mod goose;
+mod opencode;
+mod rows;
+mod store;
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use interlingua::dialects::Dialect;
 use interlingua_report::safe;
 
-use crate::{SessionStore, SourceError, StoreContents, StoredSession};
+pub use error::ArchiveError;
+pub use store::{SessionStore, StoreContents, StoredSession};
+
+use crate::SourceError;
 
 /// A session in a store.
 #[derive(Clone, Debug)]
@@ -32,6 +47,11 @@ impl SessionInput {
         &self.session.id
     }
 
+    /// The dialect of the session's document.
+    pub const fn dialect(&self) -> &'static Dialect {
+        self.session.dialect()
+    }
+
     /// Opens the session as one document.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         self.session.open().map_err(io::Error::other)
@@ -49,7 +69,7 @@ pub fn is_store(path: &Path) -> bool {
     store_at(path).is_some()
 }
 
-/// The session that a path names below its store: `opencode.db/ses_…`.
+/// The session that a path names below its store: `opencode.db/ses_…`, `sessions.db/20261118_1`.
 pub(crate) fn session_at(path: &Path) -> Option<SessionInput> {
     let id = path.file_name()?.to_str()?;
     let parent = path.parent().filter(|parent| !path.exists() && parent.exists())?;

@@ -56,6 +56,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &anthropic::amp_stream::DIALECT,
     &agents::acp::DIALECT,
     &agents::droid::DIALECT,
+    &agents::goose::DIALECT,
     &agents::cline::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,

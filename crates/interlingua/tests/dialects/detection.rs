@@ -588,7 +588,8 @@ fn a_head_line_of_a_similar_log_rules_a_dialect_out() {
     }
 }
 
-/// Logs that resemble logs of other agents: a log of Droid is never one of Pi, and the others are logs of no dialect.
+/// Logs that resemble logs of other agents: a log of Droid is never one of Pi, and logs of Crush and Aider are read by no
+/// dialect.
 #[test]
 fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let droid = [
@@ -609,7 +610,10 @@ fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let aider = "# aider chat started at 2026-02-03 06:00:00\n\n#### List the tides.\n\nOne.\n";
     for (agent, log) in [("droid", &droid[..]), ("goose", &goose), ("crush", crush), ("aider", aider)] {
         let taken_for = answer(log.as_bytes());
-        let expected = if agent == "droid" { taken_for == "droid log" } else { !taken_for.ends_with(" log") };
+        let expected = match agent {
+            "droid" | "goose" => taken_for == format!("{agent} log"),
+            _ => !taken_for.ends_with(" log"),
+        };
         assert!(expected, "{agent}: {taken_for}");
     }
 }

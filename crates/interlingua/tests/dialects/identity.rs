@@ -25,8 +25,8 @@ fn is_session_id(dialect: &str, id: &str) -> bool {
         "qwen-code" => uuid(id) && ('1'..='5').contains(&id.chars().nth(14).expect("a UUID")),
         "amp" => id.strip_prefix("T-").is_some_and(uuid),
         "opencode" => id.starts_with("ses_") && id.len() > 4 && word(id),
-        // Cline names the folder of a session by its id.
-        "cline" => !id.is_empty() && word(id),
+        // Cline names the folder of a session by its id. Goose assigns another id at the import.
+        "cline" | "goose" => !id.is_empty() && word(id),
         _ => uuid(id),
     }
 }

@@ -32,6 +32,7 @@ mod export;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;
+mod goose;
 mod history;
 mod identity;
 mod kimi;

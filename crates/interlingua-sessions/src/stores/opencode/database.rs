@@ -7,10 +7,21 @@ use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
-use super::copy::DatabaseCopy;
-use super::document::{Members, PieceReader, compact, is_json, text, with_ids};
-use super::rows::{RowReader, RowValues, Scan, Table};
-use crate::ArchiveError;
+use super::super::columns::{Column, ColumnForm, Key, order, plain, taken, write_row};
+use super::super::copy::DatabaseCopy;
+use super::super::document::{Members, PieceReader, text, with_ids};
+use super::super::error::ArchiveError;
+use super::super::rows::{RowReader, RowValues, Table};
+
+/// The tables of OpenCode.
+pub(crate) static TABLES: &[&Table] = &[PROJECT_TABLE, SESSION_TABLE, MESSAGE_TABLE, PART_TABLE, TODO_TABLE];
+
+const PROJECT_TABLE: &Table = &Table { name: "project", needed: &["id"], is_required: false };
+const SESSION_TABLE: &Table = &Table { name: "session", needed: &["id"], is_required: true };
+const MESSAGE_TABLE: &Table =
+    &Table { name: "message", needed: &["id", "session_id", "data"], is_required: true };
+const PART_TABLE: &Table = &Table { name: "part", needed: &["id", "message_id", "data"], is_required: true };
+const TODO_TABLE: &Table = &Table { name: "todo", needed: &["session_id"], is_required: false };
 
 /// The rows of each session.
 #[derive(Debug)]
@@ -29,7 +40,7 @@ struct SessionRows {
     messages: Vec<MessageRows>,
     todo: Vec<i64>,
     /// Rows whose message, session or project row is missing or belongs to another row.
-    unplaced: Vec<(Table, i64)>,
+    unplaced: Vec<(&'static Table, i64)>,
 }
 
 #[derive(Debug)]
@@ -44,20 +55,19 @@ const NO_SESSION: &str = "rows-without-session";
 impl Catalogue {
     /// Finds all rows. Also returns the errors: a damaged table, or a damaged part of a table, does not hide the
     /// others.
-    pub(crate) fn of(copy: Arc<DatabaseCopy>) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
-        let reader = RowReader::open(&copy)?;
-        if ![Table::Session, Table::Message, Table::Part].iter().all(|table| reader.has(*table)) {
-            return Err(ArchiveError::NotOpencode(copy.original.clone()));
-        }
+    pub(crate) fn of(
+        copy: Arc<DatabaseCopy>,
+        reader: &RowReader,
+    ) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
         let mut damage = Vec::new();
         let mut placing = Placing::default();
         placing
-            .sessions(taken(reader.scan(Table::Session, ["time_created", "id", "project_id"]), &mut damage));
-        placing.projects(taken(reader.scan(Table::Project, ["id"]), &mut damage));
+            .sessions(taken(reader.scan(SESSION_TABLE, ["time_created", "id", "project_id"]), &mut damage));
+        placing.projects(taken(reader.scan(PROJECT_TABLE, ["id"]), &mut damage));
         placing
-            .messages(taken(reader.scan(Table::Message, ["time_created", "id", "session_id"]), &mut damage));
-        placing.parts(taken(reader.scan(Table::Part, ["id", "message_id", "session_id"]), &mut damage));
-        placing.todo(taken(reader.scan(Table::Todo, ["position", "session_id"]), &mut damage));
+            .messages(taken(reader.scan(MESSAGE_TABLE, ["time_created", "id", "session_id"]), &mut damage));
+        placing.parts(taken(reader.scan(PART_TABLE, ["id", "message_id", "session_id"]), &mut damage));
+        placing.todo(taken(reader.scan(TODO_TABLE, ["position", "session_id"]), &mut damage));
         if placing.sessions.is_empty()
             && let Some(first) = damage.pop()
         {
@@ -73,7 +83,7 @@ impl Catalogue {
 
     /// Reads a session, by its number, as a document.
     pub(crate) fn read(self: &Arc<Self>, number: usize) -> Result<impl io::Read + use<>, ArchiveError> {
-        let reader = RowReader::open(&self.copy)?;
+        let reader = RowReader::open(&self.copy, TABLES)?;
         let catalogue = Arc::clone(self);
         let (mut step, mut ended) = (0, false);
         Ok(PieceReader::new(move |out: &mut String| {
@@ -91,13 +101,6 @@ impl Catalogue {
         }))
     }
 }
-
-fn taken<T>(scan: Scan<T>, damage: &mut Vec<ArchiveError>) -> Vec<(i64, T)> {
-    damage.extend(scan.damage);
-    scan.rows
-}
-
-type Key = Option<Vec<u8>>;
 
 /// Assigns rows to sessions.
 #[derive(Default)]
@@ -133,7 +136,7 @@ impl Placing {
                 let Some(session) = self.sessions.get_mut(*at) else { continue };
                 match session.project {
                     None => session.project = Some(number),
-                    Some(_) => session.unplaced.push((Table::Project, number)),
+                    Some(_) => session.unplaced.push((PROJECT_TABLE, number)),
                 }
             }
         }
@@ -158,7 +161,7 @@ impl Placing {
             let found = place.and_then(|(at, message)| self.sessions.get_mut(at)?.messages.get_mut(message));
             match found {
                 Some(message) => message.parts.push(row),
-                None => self.unplaced(session, Table::Part, row),
+                None => self.unplaced(session, PART_TABLE, row),
             }
         }
     }
@@ -173,7 +176,7 @@ impl Placing {
         }
     }
 
-    fn unplaced(&mut self, session: Key, table: Table, row: i64) {
+    fn unplaced(&mut self, session: Key, table: &'static Table, row: i64) {
         let at = self.session(session);
         if let Some(session) = self.sessions.get_mut(at) {
             session.unplaced.push((table, row));
@@ -192,25 +195,6 @@ impl Placing {
         self.sessions.len() - 1
     }
 }
-
-/// A sort key: numbers by value, after all keys that are not numbers.
-fn order(key: &Key) -> i128 {
-    let text = key.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let number = text.and_then(|text| text.parse::<i64>().ok());
-    number.map_or(i128::MIN, i128::from)
-}
-
-/// How a column is written as a member of the document.
-#[derive(Clone, Copy)]
-enum ColumnForm {
-    /// As a string or a number.
-    Plain,
-    /// As the JSON value in the column's text.
-    Json,
-}
-
-/// A member, its column, and the form of its value.
-type Column = (&'static str, &'static str, ColumnForm);
 
 /// The members of a session except its times.
 const SESSION: [Column; 14] = [
@@ -267,13 +251,12 @@ impl SessionDocument<'_> {
     fn write_head(&self, out: &mut String) -> Result<(), ArchiveError> {
         out.push_str("{\"info\":");
         match self.session.row {
-            Some(row) => self.reader.row(Table::Session, row, |row| write_info(row, out))?,
+            Some(row) => self.reader.row(SESSION_TABLE, row, |row| write_info(row, out))?,
             None => with_ids(&[("id", &self.session.id)], "{}", Members::default(), out),
         }
         if let Some(row) = self.session.project {
             out.push_str(",\"project\":");
-            self.reader
-                .row(Table::Project, row, |row| write_row(row, ["id", "worktree", "vcs"], &[], out))?;
+            self.reader.row(PROJECT_TABLE, row, |row| write_row(row, ["id", "worktree", "vcs"], &[], out))?;
         }
         out.push_str(",\"messages\":[");
         Ok(())
@@ -287,14 +270,14 @@ impl SessionDocument<'_> {
         }
         out.push_str("{\"info\":");
         let ids = [("id", "id"), ("sessionID", "session_id")];
-        self.reader.row(Table::Message, message.row, |row| write_data(row, &ids, out))?;
+        self.reader.row(MESSAGE_TABLE, message.row, |row| write_data(row, &ids, out))?;
         out.push_str(",\"parts\":[");
         let ids = [("id", "id"), ("sessionID", "session_id"), ("messageID", "message_id")];
         for (at, part) in message.parts.iter().enumerate() {
             if at > 0 {
                 out.push(',');
             }
-            self.reader.row(Table::Part, *part, |row| write_data(row, &ids, out))?;
+            self.reader.row(PART_TABLE, *part, |row| write_data(row, &ids, out))?;
         }
         out.push_str("]}");
         Ok(())
@@ -307,7 +290,7 @@ impl SessionDocument<'_> {
         for row in &self.session.todo {
             out.push_str(open);
             open = ",";
-            self.reader.row(Table::Todo, *row, |row| {
+            self.reader.row(TODO_TABLE, *row, |row| {
                 // The session id and the position follow from the place of the row in the document.
                 let is_number = matches!(row.get("position"), Some(ValueRef::Integer(_)));
                 let is_id = |value| matches!(value, ValueRef::Text(id) if id == self.session.id.as_bytes());
@@ -324,9 +307,9 @@ impl SessionDocument<'_> {
             out.push_str(open);
             open = ",";
             out.push_str("{\"table\":");
-            text(table.name(), out);
+            text(table.name, out);
             out.push_str(",\"row\":");
-            self.reader.row(*table, *row, |row| write_row(row, ["id"], &[], out))?;
+            self.reader.row(table, *row, |row| write_row(row, ["id"], &[], out))?;
             out.push('}');
         }
         out.push_str(if self.session.unplaced.is_empty() { "" } else { "]" });
@@ -426,62 +409,4 @@ fn write_data(row: &RowValues<'_>, ids: &[(&str, &str)], out: &mut String) {
 fn row_times(row: &RowValues<'_>) -> impl Iterator<Item = &'static str> {
     let is_time = |column: &&str| matches!(row.get(column), Some(ValueRef::Integer(_)));
     ["time_created", "time_updated"].into_iter().filter(is_time)
-}
-
-/// Writes a row as an object: the columns in `first`, then all others except those in `elsewhere`.
-fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &[&str], out: &mut String) {
-    let mut members = Members::default();
-    let mut told: BTreeSet<String> = elsewhere.iter().map(|name| (*name).to_owned()).collect();
-    for column in first {
-        members.put(column, row.get(column), ColumnForm::Plain);
-        told.insert(column.to_owned());
-    }
-    members.put_others(row, &told);
-    out.push_str(&members.finish());
-}
-
-/// A value as text. Invalid UTF-8 is replaced; [`Members::note_bytes`] keeps the bytes.
-fn plain(value: ValueRef<'_>) -> String {
-    match value {
-        ValueRef::Null => String::new(),
-        ValueRef::Integer(number) => number.to_string(),
-        ValueRef::Real(number) => number.to_string(),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    }
-}
-
-impl Members {
-    /// Adds a value, unless the column is null.
-    fn put(&mut self, name: &str, value: Option<ValueRef<'_>>, form: ColumnForm) {
-        let Some(value) = value else { return };
-        let plain = plain(value);
-        let mut json = String::new();
-        match (value, form) {
-            (ValueRef::Integer(_), _) => json.push_str(&plain),
-            (ValueRef::Real(number), _) if number.is_finite() => json.push_str(&plain),
-            (_, ColumnForm::Json) if is_json(&plain) => compact(&plain, &mut json),
-            (_, ColumnForm::Json | ColumnForm::Plain) => text(&plain, &mut json),
-        }
-        self.raw(name, &json);
-        self.note_bytes(name, value);
-    }
-
-    /// Adds the columns that are not in `told`, under their own names: lists and objects as JSON, all other values as
-    /// text or numbers.
-    fn put_others(&mut self, row: &RowValues<'_>, told: &BTreeSet<String>) {
-        for (column, value) in &row.0 {
-            if *value == ValueRef::Null || told.contains(&column.to_ascii_lowercase()) {
-                continue;
-            }
-            let is_container = matches!(plain(*value).trim_start().as_bytes(), [b'{' | b'[', ..]);
-            self.put(column, Some(*value), if is_container { ColumnForm::Json } else { ColumnForm::Plain });
-        }
-    }
-
-    /// Keeps the bytes of a text that is invalid UTF-8.
-    fn note_bytes(&mut self, name: &str, value: ValueRef<'_>) {
-        if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
-            self.bytes(name, bytes);
-        }
-    }
 }

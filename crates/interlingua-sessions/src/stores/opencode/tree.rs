@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use interlingua::tape::{Kind, Limits, TapeBuf};
 
-use super::document::{Members, PieceReader, compact, member, text, with_ids};
-use crate::ArchiveError;
+use super::super::document::{Members, PieceReader, compact, member, text, with_ids};
+use super::super::error::ArchiveError;
 
 /// Whether a folder is a storage tree of OpenCode.
 pub(crate) fn is_tree(path: &Path) -> bool {

@@ -8,6 +8,7 @@ pub mod copilot_stream;
 pub mod cursor;
 pub mod cursor_stream;
 pub mod droid;
+pub mod goose;
 pub mod kimi_cli;
 pub mod kimi_code;
 mod kimi_parts;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 pub enum ArchiveError {
     /// A file or folder could not be read, or the copy failed.
     Io(PathBuf, std::io::Error),
-    /// An SQLite database without the tables of OpenCode.
-    NotOpencode(PathBuf),
-    /// The database is damaged, or a value differs from the format that OpenCode writes.
+    /// An SQLite database without the tables of an agent.
+    NotStore(PathBuf),
+    /// The database is damaged, or a value differs from the format that the agent writes.
     Damaged(PathBuf, String),
     /// The store holds a table that is never read, such as a view; the text names the table.
     Refused(PathBuf, String),
@@ -23,8 +23,8 @@ impl ArchiveError {
     pub fn with_path(&self, name: impl Fn(&Path) -> String) -> String {
         match self {
             ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),
-            ArchiveError::NotOpencode(path) => {
-                format!("`{}` is a database, but not one of OpenCode", name(path))
+            ArchiveError::NotStore(path) => {
+                format!("`{}` is a database, but not one of OpenCode or Goose", name(path))
             }
             ArchiveError::Damaged(path, why) => format!("`{}` is a damaged database: {why}", name(path)),
             ArchiveError::Refused(path, what) => format!("`{}`: {what}", name(path)),
@@ -46,7 +46,7 @@ impl std::error::Error for ArchiveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ArchiveError::Io(_, error) => Some(error),
-            ArchiveError::NotOpencode(_)
+            ArchiveError::NotStore(_)
             | ArchiveError::Damaged(..)
             | ArchiveError::Refused(..)
             | ArchiveError::Busy(_) => None,

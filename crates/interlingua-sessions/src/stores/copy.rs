@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
-use crate::{ArchiveError, private};
+use super::error::ArchiveError;
+use crate::private;
 
 /// A copy of a database. The folder is removed when the copy is dropped.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The rows of OpenCode's tables: each row is found by a scan of its table and read by its number. No index of the
+//! The rows of an agent's tables: each row is found by a scan of its table and read by its number. No index of the
 //! database is used, because an index may omit rows; no view, trigger, virtual table or generated column is evaluated.
 
 use std::collections::HashMap;
@@ -10,41 +10,16 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Statement};
 
 use super::copy::DatabaseCopy;
-use crate::ArchiveError;
+use super::error::ArchiveError;
 
-/// The tables that may be read. Credentials and share secrets are in other tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Table {
-    Project,
-    Session,
-    Message,
-    Part,
-    Todo,
-}
-
-impl Table {
-    pub(crate) const ALL: [Table; 5] =
-        [Table::Project, Table::Session, Table::Message, Table::Part, Table::Todo];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Table::Project => "project",
-            Table::Session => "session",
-            Table::Message => "message",
-            Table::Part => "part",
-            Table::Todo => "todo",
-        }
-    }
-
-    /// The required columns of OpenCode's table.
-    const fn needed(self) -> &'static [&'static str] {
-        match self {
-            Table::Project | Table::Session => &["id"],
-            Table::Message => &["id", "session_id", "data"],
-            Table::Part => &["id", "message_id", "data"],
-            Table::Todo => &["session_id"],
-        }
-    }
+/// A table that may be read. Credentials and secrets are in other tables.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The required columns.
+    pub(crate) needed: &'static [&'static str],
+    /// Whether a database without this table belongs to another program.
+    pub(crate) is_required: bool,
 }
 
 /// The readable columns of a table.
@@ -62,7 +37,7 @@ struct TableForm {
 pub(crate) struct RowReader {
     database: Connection,
     copy: Arc<DatabaseCopy>,
-    tables: HashMap<Table, TableForm>,
+    tables: HashMap<&'static str, TableForm>,
     /// The size of the database and its log in bytes.
     bytes: u64,
 }
@@ -76,8 +51,11 @@ pub(crate) struct Scan<T> {
 }
 
 impl RowReader {
-    /// Opens the copy. SQLite may create its files next to the copy.
-    pub(crate) fn open(copy: &Arc<DatabaseCopy>) -> Result<Self, ArchiveError> {
+    /// Opens the copy to read these tables. SQLite may create its files next to the copy.
+    pub(crate) fn open(
+        copy: &Arc<DatabaseCopy>,
+        tables: &'static [&'static Table],
+    ) -> Result<Self, ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let fail = |error: rusqlite::Error| damaged(copy, &error);
         let database = Connection::open_with_flags(copy.path(), flags).map_err(fail)?;
@@ -101,25 +79,24 @@ impl RowReader {
             database.set_db_config(setting, value).map_err(fail)?;
         }
         database.pragma_update(None, "cell_size_check", true).map_err(fail)?;
-        database.authorizer(Some(permit));
+        database.authorizer(Some(move |context: AuthContext<'_>| permit(tables, context)));
         let mut reader = Self { database, copy: Arc::clone(copy), tables: HashMap::new(), bytes };
-        for table in Table::ALL {
+        for table in tables {
             if let Some(form) = reader.form(table)? {
-                reader.tables.insert(table, form);
+                reader.tables.insert(table.name, form);
             }
         }
         Ok(reader)
     }
 
     /// The readable columns of a table; `None` if there is no such table.
-    fn form(&self, table: Table) -> Result<Option<TableForm>, ArchiveError> {
+    fn form(&self, table: &Table) -> Result<Option<TableForm>, ArchiveError> {
         let fail = |error: rusqlite::Error| damaged(&self.copy, &error);
         let refuse = |why: &str| {
-            let what = format!("`{}` is {why}, which is not read", table.name());
+            let what = format!("`{}` is {why}, which is not read", table.name);
             Err(ArchiveError::Refused(self.copy.original.clone(), what))
         };
-        let mut list =
-            self.database.prepare(&format!("PRAGMA table_list({})", table.name())).map_err(fail)?;
+        let mut list = self.database.prepare(&format!("PRAGMA table_list({})", table.name)).map_err(fail)?;
         let kinds = list.query_map([], |row| Ok((row.get::<_, String>(2)?, row.get::<_, bool>(4)?)));
         let kinds: Vec<(String, bool)> = kinds.and_then(Iterator::collect).map_err(fail)?;
         match kinds.first().map(|(kind, without_number)| (kind.as_str(), *without_number)) {
@@ -129,37 +106,38 @@ impl RowReader {
             Some(("view", _)) => return refuse("a view"),
             Some(_) => return refuse("a virtual table"),
         }
-        let mut info =
-            self.database.prepare(&format!("PRAGMA table_info({})", table.name())).map_err(fail)?;
+        let mut info = self.database.prepare(&format!("PRAGMA table_info({})", table.name)).map_err(fail)?;
         let columns = info.query_map([], |row| row.get::<_, String>(1));
         let columns: Vec<String> = columns.and_then(Iterator::collect).map_err(fail)?;
         let has = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-        let missing = table.needed().iter().find(|name| !has(name));
-        if let (Some(_), Table::Session | Table::Message | Table::Part) = (missing, table) {
-            return Err(ArchiveError::NotOpencode(self.copy.original.clone()));
-        }
+        let missing = table.needed.iter().find(|name| !has(name));
         let Some(number) = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !has(name)) else {
             return refuse("a table that hides its row numbers");
         };
         Ok(Some(TableForm { columns, number, missing: missing.copied() }))
     }
 
-    /// Whether the database has that table.
-    pub(crate) fn has(&self, table: Table) -> bool {
-        self.tables.contains_key(&table)
+    /// Whether the database has that table with its required columns.
+    fn has(&self, table: &Table) -> bool {
+        self.tables.get(table.name).is_some_and(|form| form.missing.is_none())
+    }
+
+    /// Whether the database has all required tables.
+    pub(crate) fn has_required(&self, tables: &[&Table]) -> bool {
+        tables.iter().all(|table| !table.is_required || self.has(table))
     }
 
     /// Scans all rows of a table and returns the values of the given columns: `None` for a missing column. Work and
     /// content are bounded by the size of the file.
     pub(crate) fn scan<const N: usize>(
         &self,
-        table: Table,
+        table: &Table,
         wanted: [&'static str; N],
     ) -> Scan<[Option<Vec<u8>>; N]> {
         let mut scan = Scan { rows: Vec::new(), damage: None };
-        let Some(form) = self.tables.get(&table) else { return scan };
+        let Some(form) = self.tables.get(table.name) else { return scan };
         if let Some(missing) = form.missing {
-            let what = format!("`{}` has no column `{missing}`, and is not read", table.name());
+            let what = format!("`{}` has no column `{missing}`, and is not read", table.name);
             scan.damage = Some(ArchiveError::Refused(self.copy.original.clone(), what));
             return scan;
         }
@@ -169,7 +147,7 @@ impl RowReader {
             let last = scan.rows.last().map_or(i64::MIN, |(number, _)| *number);
             let _ = self.scan_rows(table, form, wanted, "DESC", Some(last), &mut behind);
             scan.rows.extend(behind.into_iter().rev());
-            let what = format!("not all rows of `{}` can be read: {what}", table.name());
+            let what = format!("not all rows of `{}` can be read: {what}", table.name);
             scan.damage = Some(ArchiveError::Damaged(self.copy.original.clone(), what));
         }
         scan
@@ -177,7 +155,7 @@ impl RowReader {
 
     fn scan_rows<const N: usize>(
         &self,
-        table: Table,
+        table: &Table,
         form: &TableForm,
         wanted: [&'static str; N],
         order: &str,
@@ -198,7 +176,7 @@ impl RowReader {
             "SELECT {number}, {}, {} FROM {} NOT INDEXED ORDER BY {number} {order}",
             keys.join(", "),
             sizes.join(", "),
-            table.name(),
+            table.name,
             number = form.number
         );
         let mut query = self.database.prepare(&query).map_err(text)?;
@@ -242,19 +220,19 @@ impl RowReader {
     /// Reads all columns of a row.
     pub(crate) fn row<T>(
         &self,
-        table: Table,
+        table: &Table,
         number: i64,
         read: impl FnOnce(&RowValues<'_>) -> T,
     ) -> Result<T, ArchiveError> {
         let fail = |error: rusqlite::Error| damaged(&self.copy, &error);
-        let Some(form) = self.tables.get(&table) else {
-            return Err(ArchiveError::NotOpencode(self.copy.original.clone()));
+        let Some(form) = self.tables.get(table.name) else {
+            return Err(ArchiveError::NotStore(self.copy.original.clone()));
         };
         let columns: Vec<String> = form.columns.iter().map(|name| quoted(name)).collect();
         let query = format!(
             "SELECT {} FROM {} NOT INDEXED WHERE {} = ?1",
             columns.join(", "),
-            table.name(),
+            table.name,
             form.number
         );
         let mut query = self.database.prepare_cached(&query).map_err(fail)?;
@@ -289,8 +267,8 @@ impl<'r> RowValues<'r> {
 }
 
 /// Whether a statement may perform an action: only reads of our tables are allowed.
-fn permit(context: AuthContext<'_>) -> Authorization {
-    let is_ours = |name: &str| Table::ALL.iter().any(|table| table.name().eq_ignore_ascii_case(name));
+fn permit(tables: &[&Table], context: AuthContext<'_>) -> Authorization {
+    let is_ours = |name: &str| tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
     let allowed = match context.action {
         AuthAction::Select | AuthAction::Function { function_name: "octet_length" } => true,
         AuthAction::Read { table_name, .. } => is_ours(table_name),
