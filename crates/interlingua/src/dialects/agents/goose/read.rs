@@ -184,7 +184,7 @@ pub(super) fn issuer(message: Val<'_>) -> Str<'_> {
 fn read_block(block: Val<'_>, number: u32, message: ItemId, out: &mut EventSink<'_>) {
     match block.str_or_empty("type") {
         "text" | "image" => read_part(block, number, (message, ItemKindTag::Message), out),
-        // Versions before 1.25 wrote thinking without a signature in this form.
+        // Older versions wrote thinking without a signature in this form.
         "reasoning" if block.has_str("text") => {
             block.note_str("type", Field::Structure);
             let item = start_reasoning(message, out);
@@ -215,8 +215,8 @@ fn value_of<'t>(block: Val<'t>, name: &str) -> Option<Val<'t>> {
     Some(value)
 }
 
-/// Reads a result: the content of the tool, or the error of a tool that could not run. Before version 1.14 the value was the
-/// list of contents itself.
+/// Reads a result: the content of the tool, or the error of a tool that could not run. In older
+/// versions the value was the list of contents itself.
 fn read_result(block: Val<'_>, message: ItemId, out: &mut EventSink<'_>) {
     let error = block.get("toolResult").filter(|outcome| outcome.str_or_empty("status") == "error");
     let error = error.filter(|outcome| outcome.has_str("error"));
