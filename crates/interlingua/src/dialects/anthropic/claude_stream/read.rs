@@ -65,8 +65,8 @@ pub(super) static CLAUDE: PrintingProgram = PrintingProgram {
 
 impl Reader for LiveReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
-        let line = doc.root;
         const WANTED: WantedNames<3> = WantedNames::new(["type", "subtype", "session_id"]);
+        let line = doc.root;
         let [kind, subtype, session] = line.find(&WANTED);
         self.session(line, subtype, session, out);
         let understood = match kind.note_text(Field::Structure).as_ref().map(Str::as_escaped) {
