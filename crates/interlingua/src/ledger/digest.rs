@@ -47,7 +47,8 @@ pub(crate) struct TextKey([DefaultHasher; 2]);
 
 impl Default for TextKey {
     fn default() -> Self {
-        Self([1, 2].map(secret_hasher))
+        static HASHERS: OnceLock<TextKey> = OnceLock::new();
+        HASHERS.get_or_init(|| Self([1, 2].map(secret_hasher))).clone()
     }
 }
 
@@ -116,7 +117,8 @@ impl TextKey {
         }
         let keys = BlockKeys::of_run();
         for block in bytes.chunks(BlockKeys::BYTES) {
-            keys.reduce(block).iter().for_each(|sum| self.piece(&sum.to_le_bytes()));
+            let sums = keys.reduce(block).map(u128::to_le_bytes);
+            self.piece(sums.as_flattened());
         }
     }
 

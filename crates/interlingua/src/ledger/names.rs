@@ -14,6 +14,8 @@ use crate::tape::{Name, Val};
 #[derive(Debug)]
 pub(super) struct Names {
     around: Vec<Container>,
+    /// Whether the document is a whole frame, and not a kept line in a frame.
+    pub(super) is_frame: bool,
     /// The number of the first value not visited yet.
     next: u32,
     nodes: Vec<PathNode>,
@@ -49,6 +51,7 @@ impl Default for Names {
         let document = PathNode { parent: 0, name: None, next: 0 };
         Self {
             around: Vec::new(),
+            is_frame: false,
             next: 0,
             nodes: vec![document],
             by_hash: HashMap::default(),
@@ -67,6 +70,7 @@ impl Names {
     /// Starts a new document.
     pub(super) fn begin(&mut self, root: Val<'_>) {
         self.around.clear();
+        self.is_frame = root.number() == 0;
         self.next = root.number();
         self.last = 0;
     }
@@ -167,7 +171,7 @@ impl Names {
         if path == 0 {
             return "[]".to_owned();
         }
-        let mut names = Vec::new();
+        let mut names = Vec::with_capacity(16);
         let mut at = path;
         while at != 0
             && let Some(node) = self.nodes.get(at as usize)
@@ -175,7 +179,8 @@ impl Names {
             names.push(node.name.as_deref());
             at = node.parent;
         }
-        let mut text = String::new();
+        let length: usize = names.iter().map(|name| name.map_or(2, |name| name.len() + 1)).sum();
+        let mut text = String::with_capacity(length.min(LONGEST_PATH));
         for name in names.into_iter().rev() {
             match name {
                 Some(name) => {

@@ -60,22 +60,37 @@ pub(super) struct Paths {
 impl Paths {
     const MOST: usize = 4096;
 
+    /// Adds to the row with this number, if the row has the same reason and field.
     #[inline]
-    pub(super) fn add(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) {
+    pub(super) fn add_to(&mut self, number: u32, row: &Booking) -> bool {
+        let known = self.rows.get_mut(number as usize);
+        let Some(known) = known.filter(|known| known.reason == Some(row.reason) && known.field == row.field)
+        else {
+            return false;
+        };
+        known.count += row.leaves;
+        known.bytes += row.bytes;
+        true
+    }
+
+    /// Adds to the row of a path. Returns the number of the row.
+    #[inline]
+    pub(super) fn add(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) -> u32 {
         let mark = row.mark();
         // Nearly every path has been seen before.
-        if let Some((_, known)) = self.first.get(path.0 as usize).filter(|(known, _)| *known == mark)
-            && let Some(known) = self.rows.get_mut(*known as usize)
+        if let Some((_, number)) =
+            self.first.get(path.0 as usize).filter(|(known, _)| *known == mark).copied()
+            && let Some(known) = self.rows.get_mut(number as usize)
         {
             known.count += row.leaves;
             known.bytes += row.bytes;
-        } else {
-            self.add_other(path, row, text);
+            return number;
         }
+        self.add_other(path, row, text)
     }
 
     #[inline(never)]
-    fn add_other(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) {
+    fn add_other(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) -> u32 {
         let Booking { reason, field, leaves, bytes, frame } = row;
         let mark = row.mark();
         let mut known = self.others.get(&(path.0, mark)).copied();
@@ -101,10 +116,12 @@ impl Paths {
                 known = Some(new);
             }
         }
-        if let Some(row) = known.and_then(|known| self.rows.get_mut(known as usize)) {
+        let number = known.unwrap_or_default();
+        if let Some(row) = self.rows.get_mut(number as usize) {
             row.count += leaves;
             row.bytes += bytes;
         }
+        number
     }
 
     fn insert(&mut self, path: PathNumber, mark: u32, row: u32) {

@@ -297,7 +297,7 @@ impl Pipe {
     pub fn use_buffers(&mut self, buffers: Buffers) {
         let Some((Stages { framer, frames }, _)) = &mut self.stages else { return };
         *framer.memory() = buffers.frame;
-        frames.tape = buffers.tape;
+        frames.tape.use_memory(buffers.tape);
         self.emit = buffers.json;
     }
 
@@ -467,10 +467,14 @@ impl Stages {
             Plane::Ours => options.limits.around_others(),
             Plane::Wire | Plane::Live | Plane::Log | Plane::Export => options.limits,
         };
+        let mut tape = TapeBuf::default();
+        if source.plane == Plane::Live {
+            tape.remember_shapes();
+        }
         let frames = FrameStages {
             owner: source.name,
             limits,
-            tape: TapeBuf::default(),
+            tape,
             reader,
             order: Order::new(&limits),
             content: false,

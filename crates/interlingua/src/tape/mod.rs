@@ -6,6 +6,7 @@
 //! lone surrogates are legal, but recorded.
 
 mod parse;
+mod shapes;
 mod value;
 
 use std::cell::Cell;
@@ -15,6 +16,7 @@ use crate::ledger::Reason;
 use crate::model::Field;
 use parse::{Broken, OpenContainer, Parser};
 pub(crate) use parse::{Escapes, block_mask, hash_of};
+use shapes::Shapes;
 pub use value::Val;
 pub(crate) use value::{Member, Visited, WantedNames};
 
@@ -195,11 +197,24 @@ pub struct TapeBuf {
     /// The last claimed values, in the order of their claims: a ring buffer indexed by [`Tape::claims`], from the first
     /// document on.
     claimed: Option<Box<[Cell<u32>; NEAR]>>,
+    /// The shapes of earlier documents, for a source whose documents have few shapes.
+    shapes: Option<Box<Shapes>>,
 }
 
 impl TapeBuf {
+    /// Remembers the shapes of documents from now on: the documents of running agents have few shapes.
+    pub(crate) fn remember_shapes(&mut self) {
+        self.shapes = Some(Box::default());
+    }
+
+    /// Uses the memory of another tape, but not its shapes: the numbers in them belong to the ledger of another source.
+    pub(crate) fn use_memory(&mut self, other: Self) {
+        *self = Self { shapes: self.shapes.take(), ..other };
+    }
+
     /// Empties the buffers and frees memory beyond the given number of bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        self.shapes = None;
         self.nodes.clear();
         self.nodes.shrink_to(bytes / size_of::<Node>());
         self.open.clear();
@@ -223,15 +238,36 @@ impl TapeBuf {
         self.open.clear();
         // An initial estimate that saves a new buffer most reallocations.
         self.nodes.reserve((text.len() / 16).min(4096));
+        let mut shapes = self.shapes.as_deref_mut();
+        if let Some(shapes) = &mut shapes {
+            shapes.begin(limits.depth);
+        }
         let mut parser = Parser::new(text.as_bytes(), known, &mut self.nodes, &mut self.open, limits);
-        if let Err(Broken) = parser.document() {
+        // A document of so few bytes cannot have too many values.
+        let followed = shapes.as_deref_mut().filter(|_| text.len() <= limits.nodes);
+        if let Err(Broken) = parser.document(followed) {
             return Err(parser.fault);
         }
         let leaves = parser.leaves();
         let Parser { duplicate_key, lone_surrogate, number_overflow, .. } = parser;
+        let is_odd = duplicate_key.or(lone_surrogate).or(number_overflow).is_some();
+        if let Some(shapes) = shapes.filter(|_| !is_odd) {
+            shapes.remember(text.as_bytes(), &self.nodes);
+        }
         let claimed = self.claimed.get_or_insert_with(|| Box::new([const { Cell::new(0) }; NEAR]));
+        let rows = self.shapes.as_deref().map_or(&[][..], Shapes::rows);
         let (nodes, claims) = (&self.nodes, Cell::new(0));
-        Ok(Tape { text, nodes, claimed, claims, leaves, duplicate_key, lone_surrogate, number_overflow })
+        Ok(Tape {
+            text,
+            nodes,
+            rows,
+            claimed,
+            claims,
+            leaves,
+            duplicate_key,
+            lone_surrogate,
+            number_overflow,
+        })
     }
 }
 
@@ -241,6 +277,8 @@ impl TapeBuf {
 pub struct Tape<'t> {
     text: &'t str,
     nodes: &'t [Node],
+    /// For each value of a known shape, a number for the ledger; empty without a shape.
+    rows: &'t [Cell<u32>],
     claimed: &'t [Cell<u32>; NEAR],
     /// The number of claims. The values of an event are claimed just before the event is emitted.
     claims: Cell<u32>,

@@ -9,21 +9,22 @@ use std::ops::Range;
 
 use wide::u8x16;
 
+use super::shapes::Shapes;
 use super::{Fault, Kind, Limits, Mark, Name, Node};
 
 pub(super) struct Parser<'p> {
-    bytes: &'p [u8],
+    pub(super) bytes: &'p [u8],
     /// Texts that are not scanned, in their order.
     known: &'p [Range<usize>],
     /// The start of the next known text.
     next_known: usize,
-    nodes: &'p mut Vec<Node>,
-    open: &'p mut Vec<OpenContainer>,
+    pub(super) nodes: &'p mut Vec<Node>,
+    pub(super) open: &'p mut Vec<OpenContainer>,
     /// The maximum number of values, minus the names so far.
     most: usize,
-    depth: usize,
+    pub(super) depth: usize,
     /// The number of non-empty containers, which are not leaves.
-    filled: u32,
+    pub(super) filled: u32,
     pub(super) fault: Fault,
     pub(super) duplicate_key: Option<usize>,
     pub(super) lone_surrogate: Option<usize>,
@@ -38,14 +39,14 @@ pub(super) struct Broken;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenContainer {
     /// A bit set of the names seen.
-    names: u64,
-    node: u32,
+    pub(super) names: u64,
+    pub(super) node: u32,
     /// The closing bracket, or [`NO_BRACKET`]. As wide as the other members, so that no padding is copied.
-    bracket: u32,
+    pub(super) bracket: u32,
 }
 
-const OBJECT_END: u32 = b'}' as u32;
-const ARRAY_END: u32 = b']' as u32;
+pub(super) const OBJECT_END: u32 = b'}' as u32;
+pub(super) const ARRAY_END: u32 = b']' as u32;
 /// The document has no enclosing container.
 const NO_BRACKET: u32 = 0;
 
@@ -73,12 +74,18 @@ impl<'p> Parser<'p> {
         }
     }
 
-    pub(super) fn document(&mut self) -> Result<(), Broken> {
+    /// Reads the document. The values of a known shape are read along the shape.
+    pub(super) fn document(&mut self, shapes: Option<&mut Shapes>) -> Result<(), Broken> {
         let bytes = self.bytes;
         // The unread bytes.
         let mut rest = after_space(bytes);
         // The innermost container; its enclosing containers are in `open`.
         let mut inside = OpenContainer { names: 0, node: 0, bracket: NO_BRACKET };
+        if let Some(shapes) = shapes
+            && self.follow(shapes, &mut rest, &mut inside)?
+        {
+            return Ok(());
+        }
         loop {
             // A member or an element begins.
             let name =
@@ -113,59 +120,86 @@ impl<'p> Parser<'p> {
                         }
                         kind
                     }
-                    b'-' | b'0'..=b'9' => {
-                        rest = match short_integer(rest) {
-                            Some(after) => after,
-                            None => self.number_end(start)?,
-                        };
-                        Kind::Number
-                    }
-                    b't' | b'f' => {
-                        let word = if first == b't' { "true" } else { "false" };
-                        rest = rest.strip_prefix(word.as_bytes()).ok_or_else(|| self.no_word(start, word))?;
-                        Kind::Bool
-                    }
-                    b'n' => {
-                        rest = rest.strip_prefix(b"null").ok_or_else(|| self.no_word(start, "null"))?;
-                        Kind::Null
-                    }
-                    _ => return Err(self.expected(start, "a value")),
+                    _ => self.plain_value(&mut rest, start, first)?,
                 }
             };
             self.push(start, bytes.len() - rest.len(), name, kind)?;
-            // After a value: close ended containers, then continue with the next value.
-            loop {
-                // Most programs write no whitespace.
-                if let [b',', after @ ..] = rest
-                    && let [b'!'..=0xff, ..] = after
-                    && inside.bracket != NO_BRACKET
-                {
-                    rest = after;
-                    break;
+            if self.after_value(&mut rest, &mut inside)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a number, a boolean or `null` that begins with the byte `first`.
+    #[expect(clippy::inline_always, reason = "a value of few bytes costs less than a call")]
+    #[inline(always)]
+    pub(super) fn plain_value(
+        &mut self,
+        rest: &mut &'p [u8],
+        start: usize,
+        first: u8,
+    ) -> Result<Kind, Broken> {
+        Ok(match first {
+            b'-' | b'0'..=b'9' => {
+                *rest = match short_integer(rest) {
+                    Some(after) => after,
+                    None => self.number_end(start)?,
+                };
+                Kind::Number
+            }
+            b't' | b'f' => {
+                let word = if first == b't' { "true" } else { "false" };
+                *rest = rest.strip_prefix(word.as_bytes()).ok_or_else(|| self.no_word(start, word))?;
+                Kind::Bool
+            }
+            b'n' => {
+                *rest = rest.strip_prefix(b"null").ok_or_else(|| self.no_word(start, "null"))?;
+                Kind::Null
+            }
+            _ => return Err(self.expected(start, "a value")),
+        })
+    }
+
+    /// Closes the containers that end after a value. Returns whether the document has ended; otherwise the next member
+    /// or element begins.
+    #[expect(clippy::inline_always, reason = "called for every value: most values are followed by a comma")]
+    #[inline(always)]
+    pub(super) fn after_value(
+        &mut self,
+        rest: &mut &'p [u8],
+        inside: &mut OpenContainer,
+    ) -> Result<bool, Broken> {
+        loop {
+            // Most programs write no whitespace.
+            if let [b',', after @ ..] = *rest
+                && let [b'!'..=0xff, ..] = after
+                && inside.bracket != NO_BRACKET
+            {
+                *rest = after;
+                return Ok(false);
+            }
+            *rest = after_space(rest);
+            let at = self.bytes.len() - rest.len();
+            if inside.bracket == NO_BRACKET {
+                let trailing = !rest.is_empty();
+                return if trailing { Err(self.broken(Fault::Trailing { at })) } else { Ok(true) };
+            }
+            match rest.split_first() {
+                Some((&end, after)) if u32::from(end) == inside.bracket => {
+                    *rest = after;
+                    self.close(inside.node, at + 1);
+                    if let Some(outside) = self.open.pop() {
+                        *inside = outside;
+                    }
                 }
-                rest = after_space(rest);
-                let at = bytes.len() - rest.len();
-                if inside.bracket == NO_BRACKET {
-                    let trailing = !rest.is_empty();
-                    return if trailing { Err(self.broken(Fault::Trailing { at })) } else { Ok(()) };
+                Some((b',', after)) => {
+                    *rest = after_space(after);
+                    return Ok(false);
                 }
-                match rest.split_first() {
-                    Some((&end, after)) if u32::from(end) == inside.bracket => {
-                        rest = after;
-                        self.close(inside.node, at + 1);
-                        if let Some(outside) = self.open.pop() {
-                            inside = outside;
-                        }
-                    }
-                    Some((b',', after)) => {
-                        rest = after_space(after);
-                        break;
-                    }
-                    _ => {
-                        let in_object = inside.bracket == OBJECT_END;
-                        let expected = if in_object { "`,` or `}`" } else { "`,` or `]`" };
-                        return Err(self.expected(at, expected));
-                    }
+                _ => {
+                    let in_object = inside.bracket == OBJECT_END;
+                    let expected = if in_object { "`,` or `}`" } else { "`,` or `]`" };
+                    return Err(self.expected(at, expected));
                 }
             }
         }
@@ -178,7 +212,7 @@ impl<'p> Parser<'p> {
 
     /// Adds a value.
     #[inline]
-    fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<(), Broken> {
+    pub(super) fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<(), Broken> {
         let number = self.nodes.len();
         if number >= self.most {
             return Err(self.broken(Fault::TooManyValues { at: start }));
@@ -197,7 +231,7 @@ impl<'p> Parser<'p> {
 
     /// Closes a container; `end` is the byte after its bracket.
     #[inline]
-    fn close(&mut self, container: u32, end: usize) {
+    pub(super) fn close(&mut self, container: u32, end: usize) {
         let next = self.nodes.len() as u32;
         let node = &mut self.nodes[container as usize];
         node.end = end as u32;
@@ -252,7 +286,7 @@ impl<'p> Parser<'p> {
 
     /// The bytes after the string whose text continues at `at`.
     #[inline(never)]
-    fn long_string(&mut self, at: usize) -> Result<&'p [u8], Broken> {
+    pub(super) fn long_string(&mut self, at: usize) -> Result<&'p [u8], Broken> {
         let at = if at < self.next_known { at } else { self.after_known(at) };
         let plain = skip_plain(self.bytes, at);
         let end = if byte_at(self.bytes, plain) == b'"' { plain + 1 } else { self.string_end(plain)? };
@@ -441,7 +475,7 @@ impl<'p> Parser<'p> {
     }
 
     #[cold]
-    fn broken(&mut self, fault: Fault) -> Broken {
+    pub(super) fn broken(&mut self, fault: Fault) -> Broken {
         self.fault = fault;
         Broken
     }
@@ -467,7 +501,7 @@ fn after_space(mut bytes: &[u8]) -> &[u8] {
 /// The bytes after a leading string, if the string is plain text of less than sixteen bytes. Otherwise the number of
 /// its leading plain bytes.
 #[inline]
-fn short_string(quoted: &[u8]) -> Result<&[u8], usize> {
+pub(super) fn short_string(quoted: &[u8]) -> Result<&[u8], usize> {
     let Some([_, chunk @ ..]) = quoted.first_chunk::<17>() else { return Err(0) };
     quote_in(chunk).map(|len| &quoted[len + 2..])
 }

@@ -411,6 +411,13 @@ impl<'t> Val<'t> {
         self.node.next
     }
 
+    /// A place for a number of the ledger, which the values at this place in all documents of the same shape share; zero
+    /// means no number.
+    #[inline]
+    pub(crate) fn row_memo(&self) -> Option<&'t std::cell::Cell<u32>> {
+        self.tape.rows.get(self.node.at as usize)
+    }
+
     /// The value with the given number in the same frame.
     pub(crate) fn numbered(&self, number: u32) -> Val<'t> {
         Val { tape: self.tape, node: &self.tape.nodes[number as usize] }

@@ -495,16 +495,54 @@ fn list_13_29_33_a_source_that_breaks_off_anywhere_is_closed_in_order() {
 #[test]
 fn list_84_a_line_of_sixteen_megabytes_is_read_and_a_longer_one_is_one_event() {
     let text = "x".repeat(16 << 20);
-    let line = format!(
-        r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
-    );
-    let mut options = Options::default();
-    let (out, _) = convert_in(&[line.as_bytes()], "claude-stream", "universal", &options);
-    assert_eq!(text_of(item(of(&parse(&out), "item.completed")[0]), "text").len(), text.len());
-    options.limits.bytes = 1 << 20;
-    let (out, report) = convert_in(&[line.as_bytes(), b"\n"], "claude-stream", "universal", &options);
-    assert_eq!(of(&parse(&out), "agent.unparsed").len(), 1);
-    assert!(report.is_damaged());
+    let info = r#"{"id":"m","sessionID":"s","role":"assistant","time":{"created":1}}"#;
+    let part = format!(r#"{{"id":"p","messageID":"m","sessionID":"s","type":"text","text":"{text}"}}"#);
+    let message =
+        format!(r#"data: {{"type":"message.updated","properties":{{"sessionID":"s","info":{info}}}}}"#);
+    // The frames before the long frame, and the long frame.
+    let cases = [
+        (
+            "claude-stream",
+            String::new(),
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            ),
+        ),
+        (
+            "acp",
+            String::new(),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+            ),
+        ),
+        (
+            "codex-app-server",
+            String::new(),
+            format!(
+                r#"{{"method":"item/completed","params":{{"threadId":"t","item":{{"type":"agentMessage","id":"i","text":"{text}"}}}}}}"#
+            ),
+        ),
+        (
+            "opencode-events",
+            message + "\n\n",
+            format!(
+                r#"data: {{"type":"message.part.updated","properties":{{"sessionID":"s","part":{part}}}}}"#
+            ),
+        ),
+    ];
+    for (dialect, before, frame) in cases {
+        let input: [&[u8]; 3] = [before.as_bytes(), frame.as_bytes(), b"\n\n"];
+        let mut options = Options::default();
+        let (out, _) = convert_in(&input, dialect, "universal", &options);
+        let events = parse(&out);
+        let completed = of(&events, "item.completed");
+        assert_eq!(completed.len(), 1, "{dialect}");
+        assert_eq!(text_of(item(completed[0]), "text").len(), text.len(), "{dialect}");
+        options.limits.bytes = 1 << 20;
+        let (out, report) = convert_in(&input, dialect, "universal", &options);
+        assert_eq!(of(&parse(&out), "agent.unparsed").len(), 1, "{dialect}");
+        assert!(report.is_damaged(), "{dialect}");
+    }
 }
 
 #[test]

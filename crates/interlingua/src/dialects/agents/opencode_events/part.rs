@@ -9,7 +9,7 @@ use crate::dialects::agents::opencode::tool::{self, StateMembers};
 use crate::json::Str;
 use crate::model::{Args, Author, Field, ItemId, ItemKind, ItemTail, Part, Status, ToolResult};
 use crate::pipe::EventSink;
-use crate::tape::{Claim, Kind, Member as _, Val};
+use crate::tape::{Claim, Kind, Member as _, Val, WantedNames};
 
 /// The state of one part.
 pub(super) struct PartState {
@@ -150,13 +150,14 @@ impl OpenMessage {
 
     /// Reads a streamed piece. Returns whether its part is open.
     pub(super) fn grow(&mut self, properties: Val<'_>, out: &mut EventSink<'_>) -> bool {
-        let id = properties.str_or_empty("partID");
-        let piece = properties.get("delta").filter(|_| properties.str_or_empty("field") == "text");
+        const WANTED: WantedNames<4> = WantedNames::new(["messageID", "partID", "field", "delta"]);
+        let [message, id, field, piece] = properties.find(&WANTED);
+        let piece = piece.filter(|_| field.word() == "text");
         let Some((piece, text)) = piece.and_then(|piece| Some((piece, piece.str()?))) else { return false };
-        let Some(part) = self.parts.iter_mut().rev().find(|part| part.id == id) else { return false };
+        let Some(part) = self.parts.iter_mut().rev().find(|part| part.id == id.word()) else { return false };
         let Progress::Text(state) = &mut part.progress else { return false };
-        for name in ["messageID", "partID", "field"] {
-            properties.note_str(name, Field::Structure);
+        for tag in [message, id, field] {
+            tag.note_text(Field::Structure);
         }
         piece.take(state.field);
         state.grow(text, out);

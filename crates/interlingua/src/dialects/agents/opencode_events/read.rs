@@ -13,7 +13,7 @@ use crate::model::{
     Author, Event, Field, FileRef, ItemHead, ItemId, ItemKind, Notice, Part, Session, Stop, StopClass, Turn,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 #[derive(Default)]
 pub(super) struct EventsReader {
@@ -91,14 +91,18 @@ impl<'t> Whose<'t> {
 
 impl Reader for EventsReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
+        const WANTED: WantedNames<6> =
+            WantedNames::new(["type", "properties", "request", "status", "method", "path"]);
         let root = doc.root;
-        if root.has_str("request") && root.get("status").is_some_and(|status| status.u64().is_some()) {
+        let [kind, properties, request, status, method, path] = root.find(&WANTED);
+        let is_text = |member: Option<Val<'_>>| member.is_some_and(|member| member.kind() == Kind::String);
+        if is_text(request) && status.is_some_and(|status| status.u64().is_some()) {
             return self.response(root, out);
         }
-        if root.has_str("method") && root.has_str("path") {
+        if is_text(method) && is_text(path) {
             return http::read_request(doc, out);
         }
-        self.event(root, out);
+        self.event(root, kind, properties, out);
     }
 
     fn finish(&mut self, out: &mut EventSink<'_>) {
@@ -109,18 +113,23 @@ impl Reader for EventsReader {
 
 impl EventsReader {
     /// Reads one event of the server.
-    fn event(&mut self, event: Val<'_>, out: &mut EventSink<'_>) {
-        let properties = event.get("properties").filter(|properties| properties.kind() == Kind::Object);
-        let Some(properties) = properties else {
+    fn event(
+        &mut self,
+        event: Val<'_>,
+        tag: Option<Val<'_>>,
+        properties: Option<Val<'_>>,
+        out: &mut EventSink<'_>,
+    ) {
+        let Some(properties) = properties.filter(|properties| properties.kind() == Kind::Object) else {
             return notice(event, Whose::Other, &self.subagents, out);
         };
-        let kind = event.str_or_empty("type");
+        let kind = tag.word();
         if matches!(kind, "session.created" | "session.updated") {
             return self.facts(event, properties, out);
         }
         if kind == "server.heartbeat" && properties.members().next().is_none() {
             // A heartbeat only keeps the connection open.
-            event.note_str("type", Field::Structure);
+            tag.note_text(Field::Structure);
             return;
         }
         let whose = self.whose(properties, out);
@@ -152,7 +161,7 @@ impl EventsReader {
             _ => false,
         };
         if understood {
-            event.note_str("type", Field::Structure);
+            tag.note_text(Field::Structure);
         } else {
             notice(event, whose, &self.subagents, out);
         }
@@ -165,7 +174,7 @@ impl EventsReader {
             let is_ours = self.turn.is_open && properties.get("error").is_some();
             return if is_ours { Whose::Main } else { Whose::Other };
         };
-        let id = properties.str_or_empty("sessionID");
+        let id = Some(session).word();
         if self.root.is_empty() {
             id.clone_into(&mut self.root);
         }

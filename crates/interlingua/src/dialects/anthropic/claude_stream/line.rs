@@ -4,7 +4,7 @@ use crate::dialects::anthropic::usage::read_stop;
 use crate::json::{Raw, Str};
 use crate::model::{Author, Event, Failure, FailureClass, Field, ItemKind, Notice, Part, Stop, StopClass};
 use crate::pipe::EventSink;
-use crate::tape::{Claim, Kind, Val};
+use crate::tape::{Claim, Kind, Member as _, Val, WantedNames};
 use crate::wire::note_tag;
 
 /// The stop reason of a turn, from its result line; also emits a failure.
@@ -70,50 +70,69 @@ pub(super) fn failure(
 
 /// A notice for a line outside the conversation, with the line's single text for people.
 pub(super) fn notice(line: Val<'_>, out: &mut EventSink<'_>) {
-    let inner = line.get("request").or(line.get("event"));
-    let subtype = match line.str_or_empty("type") {
-        "system" => line.note_str("subtype", Field::NoticeType),
-        "control_request" => inner.and_then(|request| request.note_str("subtype", Field::NoticeType)),
-        "stream_event" => inner.and_then(|event| event.note_str("type", Field::NoticeType)),
+    const WANTED: WantedNames<6> =
+        WantedNames::new(["type", "subtype", "uuid", "parent_tool_use_id", "tool_use_id", "timestamp"]);
+    // The first of these members is the text.
+    const DETAIL: WantedNames<9> = WantedNames::new([
+        "message",
+        "summary",
+        "description",
+        "title",
+        "status",
+        "error",
+        "compact_result",
+        "estimated_tokens",
+        "data",
+    ]);
+    let [kind, subtype, uuid, parent, call, when] = line.find(&WANTED);
+    let named = match kind.word() {
+        "system" => subtype.note_text(Field::NoticeType),
+        "control_request" | "stream_event" => {
+            let inner = line.get("request").or(line.get("event"));
+            let name = if kind.word() == "stream_event" { "type" } else { "subtype" };
+            inner.and_then(|inner| inner.note_str(name, Field::NoticeType))
+        }
         _ => None,
     };
-    let event_type = subtype.or_else(|| line.note_str("type", Field::NoticeType));
+    let event_type = named.or_else(|| kind.note_text(Field::NoticeType));
     let mut head = out.head(ItemKind::Notice(Notice { event_type }), Author::System);
-    head.native_id = line.take_str("uuid", Field::ItemId);
-    head.parent_call = parent_call(line).or_else(|| line.note_str("tool_use_id", Field::ItemParentCall));
-    head.time = line.get("timestamp").and_then(time);
+    head.native_id = uuid.take_text(Field::ItemId);
+    head.parent_call = parent_call(parent).or_else(|| call.note_text(Field::ItemParentCall));
+    head.time = when.and_then(time);
     let item = out.start(head);
-    let detail = ["message", "summary", "description", "title", "status", "error", "compact_result"];
+    let [message, summary, description, title, status, error, compacted, count, data] = line.find(&DETAIL);
     // A new title was emitted as a session update.
-    let detail = detail.into_iter().filter(|name| *name != "title" || !is_renaming(line));
-    let count = || line.get("estimated_tokens").filter(|count| count.kind() == Kind::Number);
-    if let Some(text) = detail.into_iter().find_map(|name| line.take_str(name, Field::NoticeText)) {
+    let title = title.filter(|_| !is_renaming(subtype));
+    let detail = [message, summary, description, title, status, error, compacted];
+    let count = count.filter(|count| count.kind() == Kind::Number);
+    if let Some(text) = detail.into_iter().find_map(|detail| detail.take_text(Field::NoticeText)) {
         out.delta(item, 0, Part::Text(text));
-    } else if let Some(count) = count() {
+    } else if let Some(count) = count {
         count.take(Field::NoticeText);
         out.delta(item, 0, Part::Text(Str::escaped(count.text())));
-    } else if let Some(data) = line.get("data").filter(|data| data.kind() == Kind::Object) {
+    } else if let Some(data) = data.filter(|data| data.kind() == Kind::Object) {
         out.delta(item, 0, Part::Json(data.take(Field::NoticeData)));
     }
     out.complete(item);
 }
 
-pub(super) fn is_renaming(line: Val<'_>) -> bool {
-    line.get("subtype").is_some_and(|subtype| subtype.is("session_title_changed"))
+/// Whether a line of this subtype renames the session.
+pub(super) fn is_renaming(subtype: Option<Val<'_>>) -> bool {
+    subtype.is_some_and(|subtype| subtype.is("session_title_changed"))
 }
 
-/// The call that started the subagent of this line.
-pub(super) fn parent_call(line: Val<'_>) -> Option<Str<'_>> {
-    let call = line.get("parent_tool_use_id")?;
+/// The call that started the subagent of a line, from the member `parent_tool_use_id`.
+pub(super) fn parent_call(call: Option<Val<'_>>) -> Option<Str<'_>> {
+    let call = call?;
     if call.is_null() {
         call.note(Field::Structure);
     }
     call.take_text(Field::ItemParentCall)
 }
 
-/// Notes `parent_tool_use_id` if it equals the stream's call.
-pub(super) fn repeat_parent_call(line: Val<'_>, under: &str) {
-    let Some(parent) = line.get("parent_tool_use_id") else { return };
+/// Notes the member `parent_tool_use_id` if it equals the stream's call.
+pub(super) fn repeat_parent_call(parent: Option<Val<'_>>, under: &str) {
+    let Some(parent) = parent else { return };
     if parent.is_null() && under.is_empty() {
         parent.note(Field::Structure);
     } else if parent.str().is_some_and(|parent| parent.as_escaped() == under) {

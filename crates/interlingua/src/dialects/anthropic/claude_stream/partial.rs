@@ -98,7 +98,7 @@ impl Streams {
     fn start(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut EventSink<'_>) -> bool {
         let Some(message) = event.get("message") else { return false };
         self.close(under, Status::Interrupted, out);
-        repeat_parent_call(line, under.as_escaped());
+        repeat_parent_call(line.get("parent_tool_use_id"), under.as_escaped());
         // A message id that no other line repeats links no lines.
         let (id_field, model_field) = if self.shares_ids {
             (Field::TurnId, Field::TurnModel)
@@ -141,7 +141,7 @@ impl Streams {
         place.note(Field::Structure);
         let mut head = out.head(ItemKind::Message, Author::Assistant);
         head.native_id = line.take_str("uuid", Field::ItemId);
-        head.parent_call = parent_call(line);
+        head.parent_call = parent_call(line.get("parent_tool_use_id"));
         head.model.clone_from(&response.model);
         let message = out.start(head);
         let native_kind = block.str_or_empty("type");
@@ -218,14 +218,14 @@ impl Streams {
             None => return false,
         }
         place.note(Field::Structure);
-        repeat_parent_call(line, under.as_escaped());
+        repeat_parent_call(line.get("parent_tool_use_id"), under.as_escaped());
         true
     }
 
     fn count(&mut self, line: Val<'_>, event: Val<'_>, under: &Str<'_>, out: &mut EventSink<'_>) -> bool {
         let (Some(delta), true) = (event.get("delta"), event.get("usage").is_some()) else { return false };
         let Some(response) = self.by_call.get(under.as_escaped()) else { return false };
-        repeat_parent_call(line, under.as_escaped());
+        repeat_parent_call(line.get("parent_tool_use_id"), under.as_escaped());
         out.event(&Event::Usage(Turn {
             id: Some(Str::escaped(&response.message)),
             model: response.model.clone(),

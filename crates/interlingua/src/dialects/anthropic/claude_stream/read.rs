@@ -10,8 +10,7 @@ use crate::dialects::anthropic::stream::{note_stop, usage};
 use crate::json::{ChangeDetector, Str};
 use crate::model::{Author, Event, Field, ItemId, ItemKind, Part, Session, Status, Turn, Usage};
 use crate::pipe::{Doc, EventSink, Reader};
-use crate::tape::{Kind, Val};
-use crate::wire::note_tag;
+use crate::tape::{Kind, Member as _, Val, WantedNames};
 
 pub(in crate::dialects::anthropic) struct LiveReader {
     program: &'static PrintingProgram,
@@ -66,12 +65,13 @@ pub(super) static CLAUDE: PrintingProgram = PrintingProgram {
 
 impl Reader for LiveReader {
     fn document(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
+        const WANTED: WantedNames<3> = WantedNames::new(["type", "subtype", "session_id"]);
         let line = doc.root;
-        self.session(line, out);
-        let kind = line.note_str("type", Field::Structure);
-        let understood = match kind.as_ref().map(Str::as_escaped) {
-            Some("system") if line.get("subtype").is_some_and(|subtype| subtype.is("init")) => {
-                line.note_str("subtype", Field::Structure);
+        let [kind, subtype, session] = line.find(&WANTED);
+        self.session(line, subtype, session, out);
+        let understood = match kind.note_text(Field::Structure).as_ref().map(Str::as_escaped) {
+            Some("system") if subtype.is_some_and(|subtype| subtype.is("init")) => {
+                subtype.note_text(Field::Structure);
                 self.begin_turn(out);
                 true
             }
@@ -115,15 +115,21 @@ impl LiveReader {
     }
 
     /// Reads the session values that lines repeat; emits them at first and on change.
-    fn session(&mut self, line: Val<'_>, out: &mut EventSink<'_>) {
-        let init = line.get("subtype").is_some_and(|subtype| subtype.is("init"));
+    fn session<'t>(
+        &mut self,
+        line: Val<'t>,
+        subtype: Option<Val<'t>>,
+        id: Option<Val<'t>>,
+        out: &mut EventSink<'_>,
+    ) {
+        let init = subtype.is_some_and(|subtype| subtype.is("init"));
         let told = |name, field| if init { line.note_str(name, field) } else { None };
-        let id = line.get("session_id").and_then(|id| {
+        let id = id.and_then(|id| {
             // Lines that our writer sends to stdin have an empty id.
             let field = if id.is("") { Field::Structure } else { Field::SessionId };
             id.note_text(field).filter(|id| !id.is_empty())
         });
-        let title = if is_renaming(line) { line.note_str("title", Field::SessionTitle) } else { None };
+        let title = if is_renaming(subtype) { line.note_str("title", Field::SessionTitle) } else { None };
         let (id, title) = (self.session.changed(id), self.title.changed(title));
         // Nearly every line repeats the id and nothing else.
         if !init && id.is_none() && title.is_none() {
@@ -161,13 +167,18 @@ impl LiveReader {
 
     /// Reads a whole message; blocks streamed before are only completed.
     fn said(&mut self, line: Val<'_>, author: Author, out: &mut EventSink<'_>) -> bool {
-        let Some(message) = line.get("message").filter(|message| message.kind() == Kind::Object) else {
+        const LINE: WantedNames<4> = WantedNames::new(["message", "parent_tool_use_id", "uuid", "timestamp"]);
+        const MESSAGE: WantedNames<5> = WantedNames::new(["type", "role", "content", "id", "model"]);
+        let [message, parent, uuid, when] = line.find(&LINE);
+        let Some(message) = message.filter(|message| message.kind() == Kind::Object) else {
             return false;
         };
         self.begin_turn(out);
-        note_tag(message, "type", &["message"]);
-        note_tag(message, "role", &[if author == Author::User { "user" } else { "assistant" }]);
-        let content = message.get("content");
+        let [kind, role, content, id, model] = message.find(&MESSAGE);
+        let own_role = if author == Author::User { "user" } else { "assistant" };
+        for tag in [kind.filter(|kind| kind.is("message")), role.filter(|role| role.is(own_role))] {
+            tag.note_text(Field::Structure);
+        }
         if author == Author::User {
             if self.is_echo(line, content) {
                 return true;
@@ -177,23 +188,22 @@ impl LiveReader {
             self.turn = Some(true);
             self.remember_text(content);
         }
-        let id = message.get("id").and_then(|id| id.str());
-        let under = line.get("parent_tool_use_id").and_then(|parent| parent.str()).unwrap_or_default();
+        let known_id = id.and_then(|id| id.str());
+        let under = parent.and_then(|parent| parent.str()).unwrap_or_default();
         let mut item = None;
         let start = |out: &mut EventSink<'_>| {
             let mut head = out.head(ItemKind::Message, author);
-            head.native_id = line.take_str("uuid", Field::ItemId);
-            head.parent_call = parent_call(line);
-            head.time = line.get("timestamp").and_then(time);
-            head.model = message.take_str("model", Field::ItemModel);
+            head.native_id = uuid.take_text(Field::ItemId);
+            head.parent_call = parent_call(parent);
+            head.time = when.and_then(time);
+            head.model = model.take_text(Field::ItemModel);
             head.shape = blocks::shape(content);
             out.start(head)
         };
         for (number, block) in content.into_iter().flat_map(|content| content.elements()).enumerate() {
-            if let Some((under, known)) = self.streams.said_before(id.as_ref(), &under, block) {
-                message
-                    .note_str("id", if self.program.shares_ids { Field::Structure } else { Field::Padding });
-                repeat_parent_call(line, under);
+            if let Some((under, known)) = self.streams.said_before(known_id.as_ref(), &under, block) {
+                id.note_text(if self.program.shares_ids { Field::Structure } else { Field::Padding });
+                repeat_parent_call(parent, under);
                 let aborted = known.open && line.take_bool("aborted", Field::ItemStatus) == Some(true);
                 known.repeat(block, if aborted { Status::Interrupted } else { Status::Completed }, out);
             } else {
@@ -211,13 +221,12 @@ impl LiveReader {
         if let Some(usage) = (self.program.usage)(message) {
             self.counted = self.counted.and(&usage);
             // The message item holds the time and the model; without an item, the turn does.
-            let (model, when) = (message.get("model"), line.get("timestamp"));
             if item.is_none() {
-                model.and_then(|model| model.note_text(Field::TurnModel));
-                when.and_then(|when| when.note_text(Field::TurnTime));
+                model.note_text(Field::TurnModel);
+                when.note_text(Field::TurnTime);
             }
             out.event(&Event::Usage(Turn {
-                id: message.note_str("id", Field::TurnId),
+                id: id.note_text(Field::TurnId),
                 model: model.and_then(|model| model.str()),
                 time: when.filter(|when| when.str().is_some()).map(|when| when.raw()),
                 stop: note_stop(message),
