@@ -10,12 +10,34 @@ use tokio::task::JoinSet;
 use crate::BenchResult;
 use crate::backend::{CHUNKS, find};
 
+/// The system text of a request is this text, forty times.
+const SYSTEM: &str = "Answer briefly. ";
+
+/// The schema of the tool of a request.
+const SCHEMA: &str = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+
 /// The longest time of one call.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The API of the clients.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientApi {
+    Chat,
+    Messages,
+}
+
+/// The end of a measurement.
+#[derive(Clone, Copy)]
+pub(crate) enum LoadEnd {
+    After(Duration),
+    /// After this many calls of each connection.
+    Calls(usize),
+}
 
 /// The load of one measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
+    pub(crate) api: ClientApi,
     pub(crate) address: SocketAddr,
     pub(crate) model: &'static str,
     pub(crate) is_stream: bool,
@@ -60,14 +82,14 @@ fn at(sorted: &[Duration], share: f64) -> Duration {
 }
 
 impl Load {
-    /// Calls for some time. An answer that is wrong ends the measurement.
-    pub(crate) fn run(self, time: Duration) -> BenchResult<Figures> {
+    /// Calls until the end. An answer that is wrong ends the measurement.
+    pub(crate) fn run(self, end: LoadEnd) -> BenchResult<Figures> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let start = Instant::now();
         let results = runtime.block_on(async {
             let mut clients = JoinSet::new();
             for _ in 0..self.connections {
-                clients.spawn(self.client(start + time));
+                clients.spawn(self.client(start, end));
             }
             clients.join_all().await
         });
@@ -85,13 +107,17 @@ impl Load {
     }
 
     /// The calls of one connection: the times of the first byte and of the end.
-    async fn client(self, end: Instant) -> Result<Vec<(Duration, Duration)>, String> {
+    async fn client(self, start: Instant, end: LoadEnd) -> Result<Vec<(Duration, Duration)>, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.address);
         let mut stream = TcpStream::connect(self.address).await.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         let request = self.request();
         let (mut times, mut answer) = (Vec::new(), Vec::with_capacity(64 << 10));
-        while times.is_empty() || Instant::now() < end {
+        let goes_on = |calls: usize| match end {
+            LoadEnd::After(time) => calls == 0 || start.elapsed() < time,
+            LoadEnd::Calls(most) => calls < most,
+        };
+        while goes_on(times.len()) {
             answer.clear();
             let start = Instant::now();
             stream.write_all(&request).await.map_err(failed)?;
@@ -124,14 +150,27 @@ impl Load {
     fn request(self) -> Vec<u8> {
         let (address, body) = (self.address, self.body());
         let length = body.len();
-        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+        let path = match self.api {
+            ClientApi::Chat => "/v1/chat/completions",
+            ClientApi::Messages => "/v1/messages",
+        };
+        format!("POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
             .into_bytes()
     }
 
-    /// The body of the request. A large request is a conversation with calls of a tool and their results.
+    /// The body of the request: about a kilobyte. A large request is a conversation with calls of a tool and their results.
     pub(crate) fn body(self) -> String {
-        let Self { model, is_stream, size, .. } = self;
+        let Self { api, model, is_stream, size, .. } = self;
+        if api == ClientApi::Messages {
+            return format!(
+                r#"{{"model":"{model}","system":"{}","messages":[{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"tools":[{{"name":"read_file","description":"Reads a file.","input_schema":{SCHEMA}}}],"max_tokens":400,"stream":{is_stream}}}"#,
+                SYSTEM.repeat(40)
+            );
+        }
         let mut turns = String::new();
+        if size > 0 {
+            turns += r#"{"role":"user","content":"Read the files."},"#;
+        }
         for number in 0.. {
             if turns.len() >= size {
                 break;
@@ -142,9 +181,9 @@ impl Load {
                 line.repeat(40)
             );
         }
-        let tools = r#"[{"type":"function","function":{"name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}}]"#;
         format!(
-            r#"{{"model":"{model}","messages":[{{"role":"system","content":"Answer briefly."}},{{"role":"user","content":"Read the files."}},{turns}{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"tools":{tools},"max_tokens":400,"stream":{is_stream}}}"#
+            r#"{{"model":"{model}","messages":[{{"role":"system","content":"{}"}},{turns}{{"role":"user","content":"Count to one hundred, one word for each number, please."}}],"tools":[{{"type":"function","function":{{"name":"read_file","description":"Reads a file.","parameters":{SCHEMA}}}}}],"max_tokens":400,"stream":{is_stream}}}"#,
+            SYSTEM.repeat(40)
         )
     }
 
@@ -152,11 +191,17 @@ impl Load {
     fn check(self, answer: &[u8]) -> Result<(), String> {
         let text = String::from_utf8_lossy(answer);
         let last = format!("word{} ", CHUNKS - 1);
-        let has_end = text.contains(r#""finish_reason":"stop""#) && text.contains(&last);
+        let [stop, kind, end] = match self.api {
+            ClientApi::Chat => [r#""finish_reason":"stop""#, r#""object":"chat.completion""#, "data: [DONE]"],
+            ClientApi::Messages => {
+                [r#""stop_reason":"end_turn""#, r#""type":"message""#, "event: message_stop"]
+            }
+        };
+        let has_end = text.contains(stop) && text.contains(&last);
         let is_right = if self.is_stream {
-            has_end && text.contains("data: [DONE]") && text.matches("data: {").count() > CHUNKS
+            has_end && text.contains(end) && text.matches("data: {").count() > CHUNKS
         } else {
-            has_end && text.contains(r#""object":"chat.completion""#)
+            has_end && text.contains(kind)
         };
         let is_right = is_right && text.starts_with("HTTP/1.1 200");
         is_right.then_some(()).ok_or_else(|| format!("{}: a wrong answer: {text}", self.address))

@@ -10,10 +10,13 @@
 //! - `translated`: the gateway, with Chat clients and an Anthropic backend.
 //! - `recorded`: the same, with a store that holds every call.
 //!
+//! With `--count`, callgrind counts the instructions of a call instead, which do not depend on the load of the machine.
+//!
 //! A second table has requests of 100 KB and 1 MB, beside one parse and write of the same bytes with serde_json.
 
 mod backend;
 mod baseline;
+mod count;
 mod load;
 mod process;
 
@@ -23,12 +26,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use load::{Figures, Load};
+use load::{ClientApi, Figures, Load, LoadEnd};
 use process::{Gateway, Nginx, Recording};
 
 type BenchResult<T> = Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: interlingua-gateway-bench --bin PROGRAM [--seconds NUMBER] [--smoke]";
+const USAGE: &str =
+    "usage: interlingua-gateway-bench --bin PROGRAM [--seconds NUMBER] [--smoke] [--count [FOLDER]]";
 
 struct Settings {
     program: PathBuf,
@@ -37,12 +41,18 @@ struct Settings {
     connections: &'static [usize],
     /// The sizes of large requests in bytes.
     sizes: &'static [usize],
+    /// Count instructions instead of time, with a folder for the profiles.
+    count: Option<Option<PathBuf>>,
 }
 
 fn settings() -> BenchResult<Settings> {
-    let (mut program, mut seconds, mut smoke) = (None, 2.0, false);
-    let mut arguments = std::env::args().skip(1);
+    let (mut program, mut seconds, mut smoke, mut count) = (None, 2.0, false, None);
+    let mut arguments = std::env::args().skip(1).peekable();
     while let Some(argument) = arguments.next() {
+        if argument == "--count" {
+            count = Some(arguments.next_if(|next| !next.starts_with("--")).map(PathBuf::from));
+            continue;
+        }
         let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` needs a value; {USAGE}"));
         match argument.as_str() {
             "--bin" => program = Some(PathBuf::from(value()?)),
@@ -59,6 +69,7 @@ fn settings() -> BenchResult<Settings> {
         time: Duration::from_secs_f64(if smoke { 0.1 } else { seconds }),
         connections: if smoke { &[1, 16] } else { &[1, 16, 64] },
         sizes: if smoke { &[100_000] } else { &[100_000, 1_000_000] },
+        count,
     })
 }
 
@@ -85,6 +96,9 @@ struct Target {
 fn run() -> BenchResult<()> {
     let settings = settings()?;
     let backend = backend::start()?;
+    if let Some(folder) = &settings.count {
+        return count::run(&settings.program, backend, folder.as_deref());
+    }
     let gateway = Gateway::start(&settings.program, backend, Recording::Off)?;
     let recording = Gateway::start(&settings.program, backend, Recording::On)?;
     let nginx = Nginx::start(backend)?;
@@ -139,15 +153,15 @@ fn run() -> BenchResult<()> {
 
 impl Target {
     fn load(&self, is_stream: bool, connections: usize, size: usize) -> Load {
-        Load { address: self.address, model: self.model, is_stream, connections, size }
+        Load { api: ClientApi::Chat, address: self.address, model: self.model, is_stream, connections, size }
     }
 
     /// Calls for some time, after first calls that open connections and fill caches. The second figure is the CPU time of
     /// the process in seconds.
     fn measure(&self, load: Load, time: Duration) -> BenchResult<(Figures, Option<f64>)> {
-        load.run(time.mul_f64(0.2))?;
+        load.run(LoadEnd::After(time.mul_f64(0.2)))?;
         let before = self.process.map(process::cpu);
-        let figures = load.run(time)?;
+        let figures = load.run(LoadEnd::After(time))?;
         let cpu = before.map(|before| self.process.map_or(before, process::cpu) - before);
         Ok((figures, cpu))
     }

@@ -47,13 +47,38 @@ impl Recording {
 pub(crate) struct Gateway {
     child: Child,
     pub(crate) address: SocketAddr,
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl Gateway {
+    /// A gateway with its default threads.
     pub(crate) fn start(program: &Path, backend: SocketAddr, recording: Recording) -> BenchResult<Self> {
         let folder = Folder::new(recording.word())?;
-        let mut config = "listen = \"127.0.0.1:0\"\n".to_owned();
+        Self::start_in(folder, Command::new(program), "", backend, recording)
+    }
+
+    /// A gateway with one thread, whose instructions are counted.
+    pub(crate) fn start_counted(
+        program: &Path,
+        backend: SocketAddr,
+        recording: Recording,
+    ) -> BenchResult<Self> {
+        let folder = Folder::new("counted")?;
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--quiet", "--tool=callgrind"]);
+        valgrind.arg(format!("--callgrind-out-file={}", folder.0.join("callgrind.out").display()));
+        valgrind.arg(program);
+        Self::start_in(folder, valgrind, "threads = 1\n", backend, recording)
+    }
+
+    fn start_in(
+        folder: Folder,
+        mut command: Command,
+        settings: &str,
+        backend: SocketAddr,
+        recording: Recording,
+    ) -> BenchResult<Self> {
+        let mut config = format!("listen = \"127.0.0.1:0\"\n{settings}");
         if recording == Recording::On {
             config += &format!("[store]\nplace = '{}'\n", folder.0.join("calls.db").display());
         }
@@ -64,10 +89,8 @@ impl Gateway {
         }
         let path = folder.0.join("gateway.toml");
         fs::write(&path, config)?;
-        let mut command = Command::new(program);
         command.arg("serve").arg("--config").arg(&path).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+        let mut child = command.spawn().map_err(|error| format!("cannot start {command:?}: {error}"))?;
         let mut line = String::new();
         if let Some(messages) = child.stderr.take() {
             BufReader::new(messages).read_line(&mut line)?;
@@ -77,7 +100,20 @@ impl Gateway {
             let _ = (child.kill(), child.wait());
             return Err(format!("the gateway does not listen: {line}").into());
         };
-        Ok(Self { child, address, _folder: folder })
+        Ok(Self { child, address, folder })
+    }
+
+    /// Ends a gateway of [`Gateway::start_counted`] and returns its instructions. The profile is copied to `keep`, if given.
+    pub(crate) fn instructions(mut self, keep: Option<&Path>) -> BenchResult<u64> {
+        Command::new("kill").arg(self.id().to_string()).status()?;
+        self.child.wait()?;
+        let path = self.folder.0.join("callgrind.out");
+        let profile = fs::read_to_string(&path)?;
+        if let Some(keep) = keep {
+            fs::copy(&path, keep)?;
+        }
+        let total = profile.lines().rev().find_map(|line| line.strip_prefix("totals: "));
+        Ok(total.ok_or("callgrind wrote no total")?.trim().parse()?)
     }
 
     pub(crate) fn id(&self) -> u32 {

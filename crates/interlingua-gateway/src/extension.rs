@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 use interlingua::model::FailureClass;
 use tokio::sync::mpsc;
 
 use crate::answer_body::AnswerBody;
 use crate::refusal::{no_key, problem};
-use crate::service::GatewayState;
+use crate::service::{ClientBody, GatewayState};
 
 /// Serves paths that are not those of a model API. The server has checked the credentials, the host and the origin of each
 /// request, and the size of its body.
@@ -96,7 +95,7 @@ impl ExtensionResponse {
 pub(crate) async fn extended(
     state: &GatewayState,
     extension: &Arc<dyn Extension>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
     path: String,
 ) -> Response<AnswerBody> {
     if !extension.is_public(&path) && state.authorize_bearer(request.headers()).is_none() {

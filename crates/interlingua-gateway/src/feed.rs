@@ -31,7 +31,7 @@ const MOST_CHARACTERS: usize = 500;
 pub(crate) struct CallFeed {
     events: broadcast::Sender<ClientEvent>,
     /// The open calls by id. Events are sent under this lock, so that a new subscriber misses no event and gets none twice.
-    open: Mutex<BTreeMap<String, OpenCall>>,
+    open: Mutex<BTreeMap<String, Box<OpenCall>>>,
 }
 
 /// An event about a call of a client.
@@ -97,7 +97,8 @@ impl CallFeed {
                     model_asked: call.model_asked.clone(),
                     model_sent: call.model_sent.clone(),
                 };
-                open.insert(call.id.clone(), known);
+                // In a box, because a map allocates eleven places at once.
+                open.insert(call.id.clone(), Box::new(known));
                 "call-started"
             }
         };

@@ -37,7 +37,7 @@ pub(crate) fn write_head<'h>(
 }
 
 /// Appends a number. Formatting traits take several times as long.
-fn push_decimal(out: &mut Vec<u8>, number: usize) {
+pub(crate) fn push_decimal(out: &mut Vec<u8>, number: usize) {
     let (mut digits, mut at, mut rest) = ([0_u8; 20], 20, number);
     loop {
         at -= 1;

@@ -15,6 +15,7 @@ mod backend;
 mod breaker;
 mod call;
 mod cassette;
+mod client_connection;
 mod clients;
 mod compaction;
 mod config;

@@ -9,7 +9,7 @@ use interlingua_store::{
 
 use crate::clients::Client;
 use crate::config::StoreSettings;
-use crate::finished::FinishedCall;
+use crate::finished::{CallBodies, FinishedCall};
 
 /// The store of a gateway.
 #[derive(Clone, Debug)]
@@ -39,8 +39,12 @@ impl CallStore {
 
     /// Records a call. The reply arrives when the call is stored; `None` if nobody has to wait for that.
     pub(crate) fn record(&self, call: FinishedCall) -> Option<Reply<()>> {
-        self.recorder.record(stored(call));
-        self.is_durable.then(|| self.recorder.flush())
+        let exchange = stored(call);
+        if self.is_durable {
+            return Some(self.recorder.record_and_flush(exchange));
+        }
+        self.recorder.record(exchange);
+        None
     }
 
     /// The receipt of a call, for the client that made the call. A call without a client has a receipt for the operator.
@@ -65,8 +69,8 @@ impl CallStore {
 }
 
 /// The row of a call.
-fn stored(call: FinishedCall) -> StoredExchange {
-    let receipt = receipt(&call).to_json();
+fn stored(mut call: FinishedCall) -> StoredExchange {
+    let receipt = receipt(&mut call).to_json();
     let bodies = call.bodies.unwrap_or_default();
     let mut row = StoredExchange::default();
     row.receipt = receipt;
@@ -106,13 +110,14 @@ fn stored(call: FinishedCall) -> StoredExchange {
     row
 }
 
-/// The receipt of a call.
-fn receipt(call: &FinishedCall) -> Receipt {
+/// The receipt of a call. The reports of the call move to the receipt.
+fn receipt(call: &mut FinishedCall) -> Receipt {
     let named = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let bodies = call.bodies.clone().unwrap_or_default();
+    let none = CallBodies::default();
+    let bodies = call.bodies.as_ref().unwrap_or(&none);
     let digest = |bytes: &[u8]| (!bytes.is_empty()).then(|| Digest::of(bytes));
-    let mut reports = call.reports.iter();
-    let (request, answer) = (reports.next().cloned().unwrap_or_default(), reports.next().cloned());
+    let mut reports = std::mem::take(&mut call.reports).into_iter();
+    let (request, answer) = (reports.next().unwrap_or_default(), reports.next());
     let mut outcome = interlingua::pipe::CallOutcome::default();
     outcome.failure.clone_from(&call.failure);
     outcome.stop = call.stop;

@@ -7,20 +7,15 @@ use std::num::NonZero;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use interlingua_store::{StoreError, StoreTrouble};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
+use crate::client_connection;
 use crate::config::{Config, ConfigError, Lookup};
 use crate::recording::CallStore;
 use crate::service::{Gateway, GatewayState, Handlers, ServerParts};
 use crate::telemetry::{Receiver, Telemetry};
-
-/// The time in which a client must send the head of its request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The time that open answers have after the server was stopped.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
@@ -156,7 +151,7 @@ impl Server {
             let thread = turns.next().and_then(|turn| threads.get(turn));
             match thread {
                 Some(thread) => thread.serve(stream),
-                None => drop(tokio::spawn(connection(stream, Arc::clone(&gateway)))),
+                None => drop(tokio::spawn(client_connection::serve(stream, Arc::clone(&gateway)))),
             }
         }
         drop(listener);
@@ -185,7 +180,7 @@ impl ConnectionThread {
             tokio::spawn(housekeeping(Arc::downgrade(&gateway)));
             while let Some(stream) = streams.recv().await {
                 if let Ok(stream) = TcpStream::from_std(stream) {
-                    tokio::spawn(connection(stream, Arc::clone(&gateway)));
+                    tokio::spawn(client_connection::serve(stream, Arc::clone(&gateway)));
                 }
             }
             let _ = tokio::time::timeout(LAST_ANSWERS, gateway.all_ended()).await;
@@ -211,28 +206,5 @@ async fn housekeeping(gateway: Weak<Gateway>) {
         tokio::time::sleep(HOUSEKEEPING).await;
         let Some(gateway) = gateway.upgrade() else { return };
         gateway.backend_connections.close_idle();
-    }
-}
-
-/// Serves a connection until the client leaves or, after the open answer, the gateway closes.
-async fn connection(stream: TcpStream, gateway: Arc<Gateway>) {
-    let _open = gateway.open_connection();
-    let service = service_fn(|request| {
-        let gateway = Arc::clone(&gateway);
-        async move { Ok::<_, std::convert::Infallible>(gateway.answer(request).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    let mut connection = std::pin::pin!(connection);
-    // A client that goes away is no error of the gateway.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = gateway.closed() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
     }
 }

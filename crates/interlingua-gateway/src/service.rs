@@ -97,6 +97,14 @@ impl ServerParts {
     }
 }
 
+/// The body of a client's request.
+pub(crate) enum ClientBody {
+    /// A body that has arrived.
+    Whole(Bytes),
+    /// A body on its way.
+    Incoming(Incoming),
+}
+
 /// A request to an endpoint, with its body.
 pub(crate) struct ModelRequest {
     pub(crate) dialect: &'static Dialect,
@@ -262,6 +270,11 @@ impl Gateway {
         drop(self.connections.write().await);
     }
 
+    /// Whether the gateway ends after the open answers.
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+
     /// Ends when the gateway closes.
     pub(crate) async fn closed(&self) {
         // The sender lives as long as the gateway.
@@ -284,7 +297,7 @@ impl Gateway {
     }
 
     /// Answers a request. Every failure is an answer.
-    pub(crate) async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<AnswerBody> {
+    pub(crate) async fn answer(self: &Arc<Self>, request: Request<ClientBody>) -> Response<AnswerBody> {
         let path = request.uri().path().to_owned();
         if request.method() == Method::GET && path == "/health" {
             return json_response(200, r#"{"status":"ok"}"#, None);
@@ -372,7 +385,7 @@ impl Gateway {
     }
 
     /// Opens a WebSocket.
-    fn connect(self: &Arc<Self>, state: &GatewayState, request: Request<Incoming>) -> Response<AnswerBody> {
+    fn connect(self: &Arc<Self>, state: &GatewayState, request: Request<ClientBody>) -> Response<AnswerBody> {
         let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
         let name = match state.authorize(request.headers(), "", api) {
             Ok(client) => client.name.clone(),
@@ -386,7 +399,7 @@ impl Gateway {
     fn stored_response(
         &self,
         state: &GatewayState,
-        request: &Request<Incoming>,
+        request: &Request<ClientBody>,
         id: &str,
     ) -> Response<AnswerBody> {
         let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
@@ -416,7 +429,7 @@ impl Gateway {
     async fn call(
         &self,
         state: &GatewayState,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
         (api, endpoint): (&'static Api, &'static Endpoint),
         dialect: &'static Dialect,
         model: Option<String>,
@@ -585,12 +598,20 @@ impl GatewayState {
     }
 
     /// The body, up to the limit.
-    pub(crate) async fn body(&self, request: Request<Incoming>) -> Result<Bytes, FailedCall> {
-        let collected = Limited::new(request.into_body(), self.config.max_body).collect().await;
+    pub(crate) async fn body(&self, request: Request<ClientBody>) -> Result<Bytes, FailedCall> {
+        let too_large = || {
+            let message = format!("the request is larger than {} bytes", self.config.max_body);
+            FailedCall::new(FailureClass::TooLarge, message)
+        };
+        let body = match request.into_body() {
+            ClientBody::Whole(body) if body.len() <= self.config.max_body => return Ok(body),
+            ClientBody::Whole(_) => return Err(too_large()),
+            ClientBody::Incoming(body) => body,
+        };
+        let collected = Limited::new(body, self.config.max_body).collect().await;
         collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
             if error.is::<LengthLimitError>() {
-                let message = format!("the request is larger than {} bytes", self.config.max_body);
-                FailedCall::new(FailureClass::TooLarge, message)
+                too_large()
             } else {
                 FailedCall::new(FailureClass::InvalidRequest, "the request broke off")
             }

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use interlingua::dialects::Dialect;
@@ -25,7 +24,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::answer_body::AnswerBody;
 use crate::call::FailedCall;
-use crate::service::{Gateway, ModelRequest, own_headers};
+use crate::service::{ClientBody, Gateway, ModelRequest, own_headers};
 use crate::stored_responses::{self, StoredResponses};
 
 /// The path of the WebSocket.
@@ -48,7 +47,7 @@ pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
 /// Accepts a WebSocket of a client. `None` if the request is no valid handshake.
 pub(crate) fn accept(
     gateway: &Arc<Gateway>,
-    mut request: Request<Incoming>,
+    mut request: Request<ClientBody>,
     client: String,
     most_bytes: usize,
 ) -> Option<Response<AnswerBody>> {

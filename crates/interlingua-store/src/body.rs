@@ -1,4 +1,4 @@
-//! How bodies are stored: plain below a kilobyte, compressed above, and requests as lists of shared pieces.
+//! How bodies are stored: plain below four kilobytes, compressed above, and requests as lists of shared pieces.
 //!
 //! Each request of a conversation repeats the requests before it, and requests of one program repeat its tools and system
 //! text. So a large request is cut into pieces at places that depend on its content alone; a piece that is already
@@ -6,16 +6,19 @@
 //!
 //! A stored body starts with a byte for its form.
 
+use std::cell::RefCell;
 use std::io::Read as _;
-use std::io::Write as _;
 
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use sha2::{Digest as _, Sha256};
 
-/// Bodies below this length are stored as they are.
-const LEAST_COMPRESSED: usize = 1 << 10;
+/// Bodies below this length are stored as they are: the tables of a compressor have 300 KB, and to clear them takes longer
+/// than to write a page of the database.
+const LEAST_COMPRESSED: usize = 4 << 10;
+
+/// Pieces below this length are stored as they are. Pieces are stored once and shared by many requests.
+const LEAST_COMPRESSED_PIECE: usize = 1 << 10;
 
 /// Requests from this length on are cut into pieces.
 const LEAST_CUT: usize = 8 << 10;
@@ -51,16 +54,27 @@ pub(crate) fn pack_request(body: &[u8]) -> PackedRequest<'_> {
 
 /// Packs a body.
 pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
-    if body.len() >= LEAST_COMPRESSED {
-        let mut packed = Vec::with_capacity(body.len() / 3);
+    pack_from(LEAST_COMPRESSED, body)
+}
+
+/// Packs a piece of a request.
+pub(crate) fn pack_piece(piece: &[u8]) -> Vec<u8> {
+    pack_from(LEAST_COMPRESSED_PIECE, piece)
+}
+
+/// Packs a body, compressed from this length on.
+fn pack_from(least: usize, body: &[u8]) -> Vec<u8> {
+    if body.len() >= least {
+        // The output must be shorter than the body, so the compressor gets no more space.
+        let mut packed = Vec::with_capacity(body.len());
         packed.push(DEFLATED);
         packed.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        let mut encoder = DeflateEncoder::new(packed, Compression::fast());
-        // A vector accepts all bytes, so neither call fails.
-        if encoder.write_all(body).is_ok()
-            && let Ok(packed) = encoder.finish()
-            && packed.len() < body.len()
-        {
+        let ended = COMPRESSOR.with_borrow_mut(|compressor| {
+            compressor.reset();
+            compressor.compress_vec(body, &mut packed, FlushCompress::Finish)
+        });
+        if matches!(ended, Ok(Status::StreamEnd)) {
+            packed.shrink_to_fit();
             return packed;
         }
     }
@@ -68,6 +82,11 @@ pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
     packed.push(PLAIN);
     packed.extend_from_slice(body);
     packed
+}
+
+thread_local! {
+    /// The compressor of the thread, because a new one allocates and clears its tables.
+    static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
 }
 
 /// A stored body.
@@ -177,14 +196,14 @@ mod tests {
 
     #[test]
     fn bodies_come_back() {
-        for length in [0, 1, 1023, 1024, 5000, 100_000] {
+        for length in [0, 1, 4095, 4096, 5000, 100_000] {
             let body = text(length, 1);
             assert_eq!(restored(&body).as_deref(), Some(&*body), "{length}");
         }
         // Bytes that do not shrink are stored as they are.
         let noise: Vec<u8> = NOISE.iter().flat_map(|number| number.to_le_bytes()).collect();
-        assert_eq!(pack(&noise).len(), noise.len() + 1);
-        assert!(pack(&b"abc ".repeat(1000)).len() < 200);
+        assert_eq!(pack_piece(&noise).len(), noise.len() + 1);
+        assert!(pack(&b"abc ".repeat(2000)).len() < 200);
     }
 
     #[test]

@@ -25,6 +25,8 @@ struct QueueState {
     unstored: usize,
     unstored_bytes: usize,
     closed: bool,
+    /// Whether the writer waits for work. A notification is a system call, also if nobody waits.
+    is_writer_idle: bool,
 }
 
 #[derive(Default)]
@@ -49,21 +51,22 @@ impl Queue {
     }
 
     pub(crate) fn push(&self, exchange: StoredExchange) -> bool {
-        let weight = exchange.weight();
         let mut state = lock(&self.state);
-        let is_full = state.unstored >= self.most_waiting
-            || state.unstored > 0 && state.unstored_bytes + weight > self.most_bytes;
-        if state.closed || is_full {
-            drop(state);
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-            return false;
+        let is_accepted = self.accept(&mut state, exchange);
+        self.changed(state);
+        is_accepted
+    }
+
+    /// Adds an exchange, and a flush after it.
+    pub(crate) fn push_and_flush(&self, exchange: StoredExchange) -> Reply<()> {
+        let (sender, reply) = Reply::pair();
+        let mut state = lock(&self.state);
+        self.accept(&mut state, exchange);
+        if !state.closed {
+            state.flushes.push(sender);
         }
-        state.unstored += 1;
-        state.unstored_bytes += weight;
-        state.waiting.push_back(exchange);
-        drop(state);
-        self.changed.notify_one();
-        true
+        self.changed(state);
+        reply
     }
 
     pub(crate) fn flush(&self) -> Reply<()> {
@@ -71,10 +74,33 @@ impl Queue {
         let mut state = lock(&self.state);
         if !state.closed {
             state.flushes.push(sender);
-            drop(state);
+        }
+        self.changed(state);
+        reply
+    }
+
+    /// Takes an exchange, unless too many wait.
+    fn accept(&self, state: &mut QueueState, exchange: StoredExchange) -> bool {
+        let weight = exchange.weight();
+        let is_full = state.unstored >= self.most_waiting
+            || state.unstored > 0 && state.unstored_bytes + weight > self.most_bytes;
+        if state.closed || is_full {
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        state.unstored += 1;
+        state.unstored_bytes += weight;
+        state.waiting.push_back(exchange);
+        true
+    }
+
+    /// Wakes the writer, if it waits.
+    fn changed(&self, mut state: MutexGuard<'_, QueueState>) {
+        let is_idle = std::mem::take(&mut state.is_writer_idle);
+        drop(state);
+        if is_idle {
             self.changed.notify_one();
         }
-        reply
     }
 
     pub(crate) fn close(&self) {
@@ -92,8 +118,10 @@ impl Queue {
         let is_idle =
             |state: &mut QueueState| state.waiting.is_empty() && state.flushes.is_empty() && !state.closed;
         if is_idle(&mut state) && !longest.is_zero() {
+            state.is_writer_idle = true;
             let waited = self.changed.wait_timeout_while(state, longest, is_idle);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.is_writer_idle = false;
         }
         let QueueState { waiting, flushes, closed, .. } = &mut *state;
         Batch { exchanges: std::mem::take(waiting), flushes: std::mem::take(flushes), closed: *closed }

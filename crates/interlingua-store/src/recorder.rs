@@ -174,6 +174,11 @@ impl ExchangeRecorder {
         self.0.queue.push(exchange)
     }
 
+    /// Like [`ExchangeRecorder::record`], and delivers a result once the exchange is stored ([`ExchangeRecorder::flush`]).
+    pub fn record_and_flush(&self, exchange: StoredExchange) -> Reply<()> {
+        self.0.queue.push_and_flush(exchange)
+    }
+
     /// Delivers a result once every exchange that was recorded before is stored: a killed process does not lose them.
     /// [`StoreError::Lost`] if the database refused some since the last flush.
     pub fn flush(&self) -> Reply<()> {

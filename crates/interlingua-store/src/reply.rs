@@ -28,6 +28,8 @@ struct Slot<T> {
 struct SlotState<T> {
     result: Option<Result<T, StoreError>>,
     waker: Option<Waker>,
+    /// Whether a thread waits in [`Reply::wait`]. A notification is a system call, also if nobody waits.
+    is_blocking: bool,
 }
 
 impl<T> Slot<T> {
@@ -39,9 +41,11 @@ impl<T> Slot<T> {
     fn deliver(&self, result: Result<T, StoreError>) {
         let mut state = self.lock();
         state.result = Some(result);
-        let waker = state.waker.take();
+        let (waker, is_blocking) = (state.waker.take(), state.is_blocking);
         drop(state);
-        self.delivered.notify_all();
+        if is_blocking {
+            self.delivered.notify_all();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -50,7 +54,7 @@ impl<T> Slot<T> {
 
 impl<T> Reply<T> {
     pub(crate) fn pair() -> (ReplySender<T>, Self) {
-        let state = Mutex::new(SlotState { result: None, waker: None });
+        let state = Mutex::new(SlotState { result: None, waker: None, is_blocking: false });
         let slot = Arc::new(Slot { state, delivered: Condvar::new() });
         (ReplySender { slot: Arc::clone(&slot), sent: false }, Self(slot))
     }
@@ -62,6 +66,7 @@ impl<T> Reply<T> {
             if let Some(result) = state.result.take() {
                 return result;
             }
+            state.is_blocking = true;
             state = self.0.delivered.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }

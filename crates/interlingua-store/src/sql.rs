@@ -325,7 +325,7 @@ fn add_pieces(
         if !known.insert(digest.to_vec()) {
             continue;
         }
-        let data = body::pack(piece);
+        let data = body::pack_piece(piece);
         let length = (data.len() + digest.len()) as u64;
         size += length;
         let values =

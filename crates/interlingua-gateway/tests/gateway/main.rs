@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "not published")]
 
 mod backend_connections;
+mod client_connections;
 mod clients;
 mod feed;
 mod passing;

@@ -2,8 +2,6 @@
 //! so that a receipt cannot be removed or changed without notice. The newest receipt has no successor, so each receipt
 //! also ends with the hash of its own bytes. That hash reveals damage, but not forgery: it can be recomputed.
 
-use std::fmt;
-
 use interlingua::error::StableCode;
 use interlingua::json::{JsonBuffer, JsonWriter, Str};
 use interlingua::ledger::{Report, Row};
@@ -27,10 +25,13 @@ pub struct Digest {
 impl Digest {
     /// The hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        let sha256 = Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-            fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}")).unwrap_or_default();
-            text
-        });
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = Vec::with_capacity(64);
+        // Formatting traits take ten times as long.
+        for byte in Sha256::digest(bytes) {
+            text.extend([byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
+        }
+        let sha256 = String::from_utf8(text).unwrap_or_default();
         Self { sha256, bytes: bytes.len() as u64 }
     }
 }

@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::LazyLock;
 
@@ -194,20 +194,22 @@ impl Exchange {
     /// Converts the client's request for the backend, and stores the facts for the answer.
     pub fn request(&mut self, body: &[u8], out: &mut dyn Output) -> Result<RequestSummary, Error> {
         let WriteSpec { make, support } = writes(self.backend, Role::Request)?;
-        let options = Options { source: Some(self.client.name), ..self.options.clone() };
+        self.options.source = Some(self.client.name);
         let groups = !matches!(support(Field::ToolNamespace), Support::No(_) | Support::Emulated(_));
-        let server =
-            options.backend.clone().or_else(|| Backend::of_dialect(self.backend.name).map(Into::into));
         self.holds_foreign_state = holds_carried_state(body);
-        let copies = self.copies();
-        let inner = if copies { Box::new(NullWriter) } else { make(&options) };
+        let (copies, options) = (self.copies(), &self.options);
+        let server =
+            || options.backend.clone().or_else(|| Backend::of_dialect(self.backend.name).map(Into::into));
+        // A copied answer has the names of the request.
+        let server = if copies { None } else { server() };
+        let inner = if copies { Box::new(NullWriter) } else { make(options) };
         let student =
             RequestObserver { inner, state: self.state.clone(), server, groups, stream: options.stream };
         let from = (self.client, Role::Request);
         let mut pipe = if copies {
-            Pipe::with_writer(from, Box::new(student), &options)?
+            Pipe::with_writer(from, Box::new(student), options)?
         } else {
-            Pipe::with_writer_and_support(from, (Box::new(student), *support), &options)?
+            Pipe::with_writer_and_support(from, (Box::new(student), *support), options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         let report;
@@ -273,12 +275,13 @@ impl Exchange {
 
     fn answer_of(&mut self, role: Role, response: FailedResponse) -> Result<AnswerPipe, Error> {
         let WriteSpec { make, support } = writes(self.client, role)?;
-        let usage_unasked = !self.state.look().stream_usage;
-        let options = Options { source: Some(self.backend.name), usage_unasked, ..self.options.clone() };
+        self.options.usage_unasked = !self.state.look().stream_usage;
+        self.options.source = Some(self.backend.name);
+        let options = &self.options;
         let outcome = SharedCell::default();
         let copies = self.copies();
         let teacher = ResponseRewriter {
-            inner: if copies { Box::new(NullWriter) } else { make(&options) },
+            inner: if copies { Box::new(NullWriter) } else { make(options) },
             state: self.state.clone(),
             outcome: outcome.clone(),
             held: HashMap::default(),
@@ -292,9 +295,9 @@ impl Exchange {
         };
         let from = (self.backend, role);
         let mut pipe = if copies {
-            Pipe::with_writer(from, Box::new(teacher), &options)?
+            Pipe::with_writer(from, Box::new(teacher), options)?
         } else {
-            Pipe::with_writer_and_support(from, (Box::new(teacher), *support), &options)?
+            Pipe::with_writer_and_support(from, (Box::new(teacher), *support), options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         let copy = copies.then(|| CopiedAnswer::new((self.client, role)));
@@ -437,8 +440,9 @@ struct RequestState {
     stream_usage: bool,
     /// The client asked for summaries of the reasoning.
     summaries: bool,
-    /// The tools of the request, by the name and group sent to the backend; `None` if the backend is unknown.
-    tools: Option<BTreeMap<SentTool, ToolLesson>>,
+    /// The tools of the request, in the order of the name and group sent to the backend; `None` if the backend is unknown or
+    /// the answer is copied.
+    tools: Option<Vec<(SentTool, ToolLesson)>>,
 }
 
 /// The name of a tool as sent to the backend, and its group if the backend's dialect has groups; both escaped.
@@ -455,14 +459,18 @@ struct ToolLesson {
 }
 
 impl RequestState {
-    /// Stores the facts of a request to a backend with these capabilities.
-    fn learn(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
+    /// Stores the settings of a request.
+    fn learn(&mut self, request: &Request<'_>) {
         self.stream_usage = request.stream_usage == Some(true);
         self.summaries = request.reasoning.visibility.as_ref().is_some_and(|word| !word.is("omitted"));
         self.model = request.model.clone().map(Str::into_owned);
+    }
+
+    /// Stores the tools of a request to a backend with these capabilities.
+    fn learn_tools(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
         let mut tape = TapeBuf::default();
         let names = aliases::sent_names(request.tools.iter(), groups, takes.tool_names);
-        let mut tools = BTreeMap::default();
+        let mut tools = Vec::with_capacity(request.tools.len());
         for (tool, sent) in request.tools.iter().zip(names) {
             let schema = tool.schema.as_ref().filter(|_| {
                 takes.schemas.strict_requires_all
@@ -477,8 +485,10 @@ impl RequestState {
                 optional: optional.map(|schema| schema.clone().into_owned()),
             };
             let group = tool.namespace.as_ref().filter(|_| groups).map(|group| group.as_escaped().to_owned());
-            tools.insert((sent.as_escaped().to_owned(), group), lesson);
+            tools.push(((sent.as_escaped().to_owned(), group), lesson));
         }
+        // No two tools have the same name and group.
+        tools.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         self.tools = Some(tools);
     }
 
@@ -486,10 +496,15 @@ impl RequestState {
     /// `namespace` equal to its name, and models omit the group or write it into the name.
     fn tool_of(&self, call: &ToolCall<'_>) -> Option<&ToolLesson> {
         let tools = self.tools.as_ref()?;
-        let find = |name: &str, group: Option<&str>| tools.get(&(name.to_owned(), group.map(str::to_owned)));
+        let find = |name: &str, group: Option<&str>| {
+            let key = |(known, of): &SentTool| (&**known, of.as_deref()).cmp(&(name, group));
+            let at = tools.binary_search_by(|(sent, _)| key(sent)).ok()?;
+            tools.get(at).map(|(_, tool)| tool)
+        };
         let (name, group) = (call.name.as_escaped(), call.namespace.as_ref().map(Str::as_escaped));
         let only_of_name = || {
-            let mut all = tools.range((name.to_owned(), None)..).take_while(|((known, _), _)| known == name);
+            let start = tools.partition_point(|((known, _), _)| &**known < name);
+            let mut all = tools.iter().skip(start).take_while(|((known, _), _)| known == name);
             all.next().filter(|_| all.next().is_none()).map(|(_, tool)| tool)
         };
         let joined = || find(aliases::joined_name(call.namespace.as_ref()?, &call.name).as_escaped(), None);
@@ -523,11 +538,11 @@ impl Writer for RequestObserver {
             let mut state = self.state.look();
             state.stream = self.stream.or(request.stream) == Some(true);
             state.max_tokens = request.max_tokens.as_ref().and_then(|limit| limit.as_str().parse().ok());
-            drop(state);
+            state.learn(request);
             if let Some(server) = &self.server {
-                let takes = server.takes_of(request.model.as_ref());
-                self.state.look().learn(request, takes, self.groups);
+                state.learn_tools(request, &server.capabilities(request.model.as_ref()), self.groups);
             }
+            drop(state);
             if request.stream_usage == Some(false) {
                 // The answer's writer filters the usage for the client; the sender of the request always needs the
                 // usage.

@@ -171,18 +171,45 @@ pub(crate) fn flat_name<'a>(
     tool_name(&joined_name(namespace, name), rule, out.ledger).into_owned()
 }
 
+/// The most tools whose names are compared one by one.
+const FEW_TOOLS: usize = 8;
+
 /// The names of the tools in a request to a backend with the given rule, in order. No two tools have the same name.
 pub(crate) fn sent_names<'a, 't: 'a>(
     tools: impl Iterator<Item = &'a Tool<'t>>,
     groups: bool,
     rule: NameRule,
 ) -> Vec<Str<'a>> {
-    let (mut known, mut names) = (HashSet::with_capacity(tools.size_hint().0), Vec::new());
+    let group = |tool: &'a Tool<'t>| tool.namespace.as_ref().filter(|_| groups).map_or("", Str::as_escaped);
+    let first = |tool: &'a Tool<'t>| if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
+    let mut tools = tools.peekable();
+    let mut names = Vec::with_capacity(tools.size_hint().0);
+    // Comparisons of a few names need no table.
+    let mut few: Vec<&'a Tool<'t>> = Vec::with_capacity(FEW_TOOLS);
+    while few.len() < FEW_TOOLS
+        && let Some(tool) = tools.peek().copied()
+    {
+        let name = first(tool);
+        let is_known = |(known, before): (&&'a Tool<'t>, &Str<'a>)| {
+            before.as_escaped() == name.as_escaped() && group(known) == group(tool)
+        };
+        if few.iter().zip(&names).any(is_known) {
+            break;
+        }
+        tools.next();
+        few.push(tool);
+        names.push(name);
+    }
+    if tools.peek().is_none() {
+        return names;
+    }
+    let before = few.into_iter().zip(&names);
+    let mut known: HashSet<(&str, String)> =
+        before.map(|(tool, name)| (group(tool), name.as_escaped().to_owned())).collect();
     // The next number for each duplicate name.
     let mut numbers: HashMap<&str, u64> = HashMap::default();
     for tool in tools {
-        let mut name = if groups { alias(&tool.name, rule) } else { sent_name(tool, rule) };
-        let group = tool.namespace.as_ref().filter(|_| groups).map_or("", Str::as_escaped);
+        let (mut name, group) = (first(tool), group(tool));
         while !known.insert((group, name.as_escaped().to_owned())) {
             let number = numbers.entry(tool.name.as_escaped()).or_insert(2);
             let stem: String = tool.name.decode().chars().take(rule.most.saturating_sub(8)).collect();

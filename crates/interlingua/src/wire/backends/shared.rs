@@ -1,5 +1,7 @@
 //! Backends that several owners share: built-in backends, and backends of a configuration that may be loaded again.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -16,10 +18,38 @@ enum Inner {
     Counted(Arc<Backend>),
 }
 
+/// The most models whose rows a thread remembers, and the longest name of such a model in bytes.
+const MOST_KNOWN: usize = 8;
+const LONGEST_KNOWN: usize = 200;
+
 impl SharedBackend {
     /// The capabilities of the model on this backend, to be stored by a writer.
     pub fn capabilities(&self, model: Option<&Str<'_>>) -> ModelCapabilities {
-        ModelCapabilities { row: self.row_of(model), backend: self.clone() }
+        ModelCapabilities { row: self.known_row_of(model), backend: self.clone() }
+    }
+
+    /// The row of a model. The rows of the last models of built-in backends are remembered in each thread: a search compares
+    /// the model with hundreds of patterns, and a conversion searches twice.
+    fn known_row_of(&self, model: Option<&Str<'_>>) -> Option<usize> {
+        /// A backend, the name of a model as it is escaped, and the row of the model.
+        type KnownRow = (&'static Backend, String, Option<usize>);
+        thread_local! {
+            static KNOWN: RefCell<VecDeque<KnownRow>> = const { RefCell::new(VecDeque::new()) };
+        }
+        let (Inner::BuiltIn(backend), Some(name)) = (&self.0, model) else { return self.row_of(model) };
+        let name = name.as_escaped();
+        KNOWN.with_borrow_mut(|known| {
+            let is_it = |(of, known, _): &&KnownRow| std::ptr::eq(*of, *backend) && known == name;
+            if let Some((_, _, row)) = known.iter().find(is_it) {
+                return *row;
+            }
+            let row = self.row_of(model);
+            if name.len() <= LONGEST_KNOWN {
+                known.truncate(MOST_KNOWN - 1);
+                known.push_front((backend, name.to_owned(), row));
+            }
+            row
+        })
     }
 
     /// The capabilities of models without a row.

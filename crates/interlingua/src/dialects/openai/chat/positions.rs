@@ -158,7 +158,7 @@ fn whole(fact: &str) -> Str<'_> {
 
 /// The number of characters in an escaped text.
 pub(super) fn characters(escaped: &str) -> u64 {
-    if escaped.is_ascii() && !escaped.contains('\\') {
+    if escaped.is_ascii() && memchr::memchr(b'\\', escaped.as_bytes()).is_none() {
         return escaped.len() as u64;
     }
     let (mut count, mut rest) = (0, escaped);

@@ -16,7 +16,8 @@ use crate::wire::profile::Profile;
 /// A whole response, or an error in its place. All output waits for the end of the response.
 pub(in super::super) struct Completion {
     flavour: &'static Flavour,
-    choices: BTreeMap<u64, (ChatMessage, Option<&'static str>)>,
+    /// In boxes, because a map allocates eleven places at once.
+    choices: BTreeMap<u64, Box<(ChatMessage, Option<&'static str>)>>,
 }
 
 impl Completion {
@@ -28,7 +29,7 @@ impl Completion {
 impl Completion {
     fn choice(&mut self, answer: u64) -> &mut (ChatMessage, Option<&'static str>) {
         let flavour = self.flavour;
-        self.choices.entry(answer).or_insert_with(|| (ChatMessage::new(flavour), None))
+        self.choices.entry(answer).or_insert_with(|| Box::new((ChatMessage::new(flavour), None)))
     }
 }
 
@@ -54,7 +55,8 @@ impl AnswerForm for Completion {
         note_head(head, out);
         write_head("chat.completion", head, out.json.object());
         out.json.key("choices").array();
-        for (number, (message, reason)) in &mut self.choices {
+        for (number, choice) in &mut self.choices {
+            let (message, reason) = &mut **choice;
             out.json.object().key("index").u64(*number).key("message");
             message.write(false, out);
             out.json.key("finish_reason").literal(reason.unwrap_or("stop")).end_object();
