@@ -57,6 +57,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::acp::DIALECT,
     &agents::droid::DIALECT,
     &agents::cline::DIALECT,
+    &agents::copilot_chat::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,
 ];

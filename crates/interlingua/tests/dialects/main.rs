@@ -22,6 +22,7 @@ mod cline;
 mod codex;
 mod codex_app_server;
 mod codex_exec;
+mod copilot_chat;
 mod copilot_cli;
 mod copilot_stream;
 mod cursor;

@@ -3,6 +3,7 @@
 pub mod acp;
 pub mod amp;
 pub mod cline;
+pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod copilot_stream;
 pub mod cursor;
