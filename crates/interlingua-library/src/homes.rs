@@ -170,6 +170,13 @@ pub static HOMES: &[AgentHome] = &[
             "VSCodium*/User/workspaceStorage/*/workspace.json",
         ],
     },
+    AgentHome {
+        dialect: "cursor-db",
+        folder: Folder::Settings,
+        patterns: &["Cursor*/User/globalStorage/state.vscdb"],
+        is_one_for_each_folder: false,
+        companions: &[],
+    },
 ];
 
 impl AgentHome {

@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use interlingua::dialects::agents::opencode;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::sniff::{self, Candidates, Detection, Guess};
 use interlingua_report::safe;
@@ -120,10 +119,9 @@ impl InputPlace {
     pub fn open(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
         let mut opened = self.begin(most_unpacked)?;
         opened.look(|error| SourceError::Read(self.name(), error))?;
-        if let InputPlace::Stored(_) = self {
-            // A stored session is always OpenCode's.
-            let dialect = &opencode::DIALECT;
-            opened.candidates.guesses = vec![Guess::known(dialect, Role::Log)];
+        if let InputPlace::Stored(session) = self {
+            // The store determines the dialect of its sessions.
+            opened.candidates.guesses = vec![Guess::known(session.dialect(), Role::Log)];
         }
         Ok(opened)
     }

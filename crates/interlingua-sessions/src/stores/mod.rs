@@ -1,11 +1,13 @@
 //! Sessions that an agent keeps in a database or in a tree of small files: each session is a separate input.
 
+mod cursor;
 pub(crate) mod opencode;
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use interlingua::dialects::Dialect;
 use interlingua_report::safe;
 
 use crate::{SessionStore, SourceError, StoreContents, StoredSession};
@@ -30,6 +32,11 @@ impl SessionInput {
     /// The session's id.
     pub fn id(&self) -> &str {
         &self.session.id
+    }
+
+    /// The dialect of the session.
+    pub(crate) fn dialect(&self) -> &'static Dialect {
+        self.session.dialect()
     }
 
     /// Opens the session as one document.
@@ -65,7 +72,7 @@ fn store_at(path: &Path) -> Option<SessionStore> {
 /// The sessions of the store at a path; `None` if the path is not a store. A file found in a directory is opened only
 /// if it has the extension of a database, so that most files are opened once.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, SourceError>> {
-    let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3"].iter().any(|usual| end == *usual);
+    let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3", "vscdb"].iter().any(|usual| end == *usual);
     let likely = named || path.is_dir() || path.extension().is_some_and(is_called_so);
     let store = likely.then(|| store_at(path)).flatten()?;
     let input = |(number, session)| SessionInput { store: path.to_owned(), number, session };

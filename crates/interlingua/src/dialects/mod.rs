@@ -58,6 +58,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::droid::DIALECT,
     &agents::cline::DIALECT,
     &agents::copilot_chat::DIALECT,
+    &agents::cursor_db::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,
 ];

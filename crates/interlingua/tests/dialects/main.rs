@@ -26,6 +26,7 @@ mod copilot_chat;
 mod copilot_cli;
 mod copilot_stream;
 mod cursor;
+mod cursor_db;
 mod cursor_stream;
 mod detection;
 mod droid;

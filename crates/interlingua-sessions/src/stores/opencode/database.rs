@@ -44,8 +44,10 @@ const NO_SESSION: &str = "rows-without-session";
 impl Catalogue {
     /// Finds all rows. Also returns the errors: a damaged table, or a damaged part of a table, does not hide the
     /// others.
-    pub(crate) fn of(copy: Arc<DatabaseCopy>) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
-        let reader = RowReader::open(&copy)?;
+    pub(crate) fn of(
+        copy: Arc<DatabaseCopy>,
+        reader: &RowReader,
+    ) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
         if ![Table::Session, Table::Message, Table::Part].iter().all(|table| reader.has(*table)) {
             return Err(ArchiveError::NotOpencode(copy.original.clone()));
         }
@@ -429,7 +431,12 @@ fn row_times(row: &RowValues<'_>) -> impl Iterator<Item = &'static str> {
 }
 
 /// Writes a row as an object: the columns in `first`, then all others except those in `elsewhere`.
-fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &[&str], out: &mut String) {
+pub(crate) fn write_row<const N: usize>(
+    row: &RowValues<'_>,
+    first: [&str; N],
+    elsewhere: &[&str],
+    out: &mut String,
+) {
     let mut members = Members::default();
     let mut told: BTreeSet<String> = elsewhere.iter().map(|name| (*name).to_owned()).collect();
     for column in first {
@@ -441,7 +448,7 @@ fn write_row<const N: usize>(row: &RowValues<'_>, first: [&str; N], elsewhere: &
 }
 
 /// A value as text. Invalid UTF-8 is replaced; [`Members::note_bytes`] keeps the bytes.
-fn plain(value: ValueRef<'_>) -> String {
+pub(crate) fn plain(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => String::new(),
         ValueRef::Integer(number) => number.to_string(),
@@ -468,7 +475,7 @@ impl Members {
 
     /// Adds the columns that are not in `told`, under their own names: lists and objects as JSON, all other values as
     /// text or numbers.
-    fn put_others(&mut self, row: &RowValues<'_>, told: &BTreeSet<String>) {
+    pub(crate) fn put_others(&mut self, row: &RowValues<'_>, told: &BTreeSet<String>) {
         for (column, value) in &row.0 {
             if *value == ValueRef::Null || told.contains(&column.to_ascii_lowercase()) {
                 continue;
@@ -479,7 +486,7 @@ impl Members {
     }
 
     /// Keeps the bytes of a text that is invalid UTF-8.
-    fn note_bytes(&mut self, name: &str, value: ValueRef<'_>) {
+    pub(crate) fn note_bytes(&mut self, name: &str, value: ValueRef<'_>) {
         if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
             self.bytes(name, bytes);
         }

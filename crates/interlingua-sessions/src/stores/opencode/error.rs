@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum ArchiveError {
     /// A file or folder could not be read, or the copy failed.
     Io(PathBuf, std::io::Error),
-    /// An SQLite database without the tables of OpenCode.
+    /// An SQLite database without the tables of OpenCode or Cursor.
     NotOpencode(PathBuf),
     /// The database is damaged, or a value differs from the format that OpenCode writes.
     Damaged(PathBuf, String),
@@ -24,7 +24,7 @@ impl ArchiveError {
         match self {
             ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),
             ArchiveError::NotOpencode(path) => {
-                format!("`{}` is a database, but not one of OpenCode", name(path))
+                format!("`{}` is a database, but not one of OpenCode or Cursor", name(path))
             }
             ArchiveError::Damaged(path, why) => format!("`{}` is a damaged database: {why}", name(path)),
             ArchiveError::Refused(path, what) => format!("`{}`: {what}", name(path)),

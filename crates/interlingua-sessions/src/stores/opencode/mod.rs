@@ -11,11 +11,11 @@
 //! storage/session|message|part ---> files /
 //! ```
 
-mod copy;
-mod database;
-mod document;
+pub(crate) mod copy;
+pub(crate) mod database;
+pub(crate) mod document;
 mod error;
-mod rows;
+pub(crate) mod rows;
 mod tree;
 
 use std::io::Read;
@@ -25,9 +25,14 @@ use std::sync::Arc;
 use copy::DatabaseCopy;
 use database::Catalogue;
 pub use error::ArchiveError;
+use interlingua::dialects::Dialect;
+use interlingua::dialects::agents::{cursor_db, opencode};
+use rows::{RowReader, Table};
 use tree::TreeSession;
 
-/// A place where OpenCode stores sessions.
+use super::cursor::CursorCatalogue;
+
+/// A place where an agent stores sessions: OpenCode, or the editor of Cursor.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     place: StorePlace,
@@ -51,6 +56,8 @@ pub struct StoredSession {
 enum SessionPlace {
     /// The catalogue of the database, and the session's number in it.
     Database(Arc<Catalogue>, usize),
+    /// The catalogue of Cursor's database, and the session's number in it.
+    Cursor(Arc<CursorCatalogue>, usize),
     /// The tree, and the session's files in it.
     Tree(PathBuf, TreeSession),
 }
@@ -79,7 +86,19 @@ impl SessionStore {
     pub fn contents(&self) -> Result<StoreContents, ArchiveError> {
         match &self.place {
             StorePlace::Database(path) => {
-                let (catalogue, damage) = Catalogue::of(Arc::new(DatabaseCopy::of(path)?))?;
+                let copy = Arc::new(DatabaseCopy::of(path)?);
+                let reader = RowReader::open(&copy)?;
+                if reader.has(Table::CursorDiskKv) {
+                    let (catalogue, damage) = CursorCatalogue::of(copy, &reader)?;
+                    let catalogue = Arc::new(catalogue);
+                    let stored = |(number, id): (usize, &str)| StoredSession {
+                        id: id.to_owned(),
+                        place: SessionPlace::Cursor(Arc::clone(&catalogue), number),
+                    };
+                    let sessions = catalogue.ids().enumerate().map(stored).collect();
+                    return Ok(StoreContents { sessions, damage });
+                }
+                let (catalogue, damage) = Catalogue::of(copy, &reader)?;
                 let catalogue = Arc::new(catalogue);
                 let stored = |(number, id): (usize, &str)| StoredSession {
                     id: id.to_owned(),
@@ -110,11 +129,20 @@ pub struct StoreContents {
 }
 
 impl StoredSession {
+    /// The dialect of the document.
+    pub fn dialect(&self) -> &'static Dialect {
+        match &self.place {
+            SessionPlace::Database(..) | SessionPlace::Tree(..) => &opencode::DIALECT,
+            SessionPlace::Cursor(..) => &cursor_db::DIALECT,
+        }
+    }
+
     /// Opens the session as one document. The document is generated while it is read: memory holds one message at a
     /// time.
     pub fn open(&self) -> Result<Box<dyn Read>, ArchiveError> {
         Ok(match &self.place {
             SessionPlace::Database(catalogue, number) => Box::new(catalogue.read(*number)?),
+            SessionPlace::Cursor(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
         })
     }

@@ -1,4 +1,4 @@
-//! The rows of OpenCode's tables: each row is found by a scan of its table and read by its number. No index of the
+//! The rows of the tables of OpenCode and Cursor: each row is found by a scan of its table and read by its number. No index of the
 //! database is used, because an index may omit rows; no view, trigger, virtual table or generated column is evaluated.
 
 use std::collections::HashMap;
@@ -20,11 +20,13 @@ pub(crate) enum Table {
     Message,
     Part,
     Todo,
+    /// The keys and values of Cursor's editor.
+    CursorDiskKv,
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 5] =
-        [Table::Project, Table::Session, Table::Message, Table::Part, Table::Todo];
+    pub(crate) const ALL: [Table; 6] =
+        [Table::Project, Table::Session, Table::Message, Table::Part, Table::Todo, Table::CursorDiskKv];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -33,16 +35,18 @@ impl Table {
             Table::Message => "message",
             Table::Part => "part",
             Table::Todo => "todo",
+            Table::CursorDiskKv => "cursorDiskKV",
         }
     }
 
-    /// The required columns of OpenCode's table.
+    /// The required columns of the table.
     const fn needed(self) -> &'static [&'static str] {
         match self {
             Table::Project | Table::Session => &["id"],
             Table::Message => &["id", "session_id", "data"],
             Table::Part => &["id", "message_id", "data"],
             Table::Todo => &["session_id"],
+            Table::CursorDiskKv => &["key", "value"],
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod copilot_stream;
 pub mod cursor;
+pub mod cursor_db;
 pub mod cursor_stream;
 pub mod droid;
 pub mod kimi_cli;
