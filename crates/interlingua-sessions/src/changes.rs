@@ -105,10 +105,9 @@ impl ChangedSession {
 
     /// Sets the value at a path, or deletes it.
     fn set(&mut self, path: Val<'_>, value: Option<Node>, old: &mut Vec<Node>) -> bool {
-        let (steps, last) = split(path);
-        let Some(last) = last else { return false };
+        let (steps, Some(target)) = split(path) else { return false };
         let Some(parent) = self.at(&steps) else { return false };
-        let replaced = match (parent, &last) {
+        let replaced = match (parent, &target) {
             (Node::Object(members), Step::Name(name)) => {
                 let found = members.iter().position(|(known, _)| known == name);
                 match (found.and_then(|at| members.get_mut(at).map(|(_, member)| (at, member))), value) {
@@ -142,15 +141,15 @@ impl ChangedSession {
 
     /// Cuts the list at a path and extends it.
     fn push(&mut self, path: Val<'_>, values: Vec<Node>, from: Option<usize>, old: &mut Vec<Node>) -> bool {
-        let (mut steps, Some(last)) = split(path) else { return false };
+        let (mut steps, Some(target)) = split(path) else { return false };
         let Some(Node::Object(members)) = self.at(&steps) else {
-            steps.push(last);
+            steps.push(target);
             return match self.at(&steps) {
                 Some(Node::List(list)) => extend(list, values, from, old),
                 _ => false,
             };
         };
-        let Step::Name(name) = last else { return false };
+        let Step::Name(name) = target else { return false };
         match members.iter_mut().find(|(known, _)| *known == name) {
             Some((_, Node::List(list))) => extend(list, values, from, old),
             // The first values create the list.
@@ -191,7 +190,7 @@ impl ChangedSession {
             if !list.is_empty() {
                 document.pop();
                 document.push_str(if is_first { "" } else { "," });
-                document.push_str(&format!("\"{name}\":[{}]}}", list.join(",")));
+                document.extend(["\"", name, "\":[", &list.join(","), "]}"]);
                 is_first = false;
             }
         }
@@ -211,6 +210,7 @@ fn extend(list: &mut Vec<Node>, values: Vec<Node>, from: Option<usize>, old: &mu
 }
 
 /// One line of the log.
+#[derive(Clone, Copy)]
 enum Change<'t> {
     Begin(Val<'t>),
     Set(Val<'t>, Val<'t>),

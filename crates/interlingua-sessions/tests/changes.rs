@@ -32,18 +32,18 @@ fn read(bytes: &[u8]) -> String {
 
 /// The document of a log with these lines.
 fn document(lines: &[Value]) -> Value {
-    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    serde_json::from_str(&read(log.as_bytes())).expect("a document")
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    serde_json::from_str(&read(lines.join("\n").as_bytes())).expect("a document")
 }
 
-fn begin(requests: Value) -> Value {
+fn begin(requests: &Value) -> Value {
     json!({"kind": 0, "v": {"version": 3, "creationDate": 1, "sessionId": "s", "requests": requests}})
 }
 
 #[test]
 fn changes_are_applied_in_their_order() {
     let found = document(&[
-        begin(json!([])),
+        begin(&json!([])),
         json!({"kind": 2, "k": ["requests"], "v": [{"requestId": "a", "response": []}]}),
         json!({"kind": 2, "k": ["requests", 0, "response"], "v": [{"value": "one"}, {"value": "tw"}]}),
         json!({"kind": 2, "k": ["requests", 0, "response"], "v": [{"value": "two"}], "i": 1}),
@@ -66,7 +66,7 @@ fn changes_are_applied_in_their_order() {
 #[test]
 fn a_list_that_does_not_exist_is_made() {
     let found = document(&[
-        begin(json!([{"requestId": "a", "response": null}, {"requestId": "b"}])),
+        begin(&json!([{"requestId": "a", "response": null}, {"requestId": "b"}])),
         json!({"kind": 2, "k": ["requests", 0, "response"], "v": [1]}),
         json!({"kind": 2, "k": ["requests", 1, "response"], "v": [2]}),
         json!({"kind": 2, "k": ["requests", 1, "response"], "i": 0}),
@@ -79,7 +79,7 @@ fn a_list_that_does_not_exist_is_made() {
 
 #[test]
 fn a_line_that_cannot_be_applied_is_in_the_document() {
-    let good = begin(json!([{"requestId": "a"}]));
+    let good = begin(&json!([{"requestId": "a"}]));
     let odd = [
         r#"{"kind":1,"k":["requests",7,"result"],"v":1}"#,
         r#"{"kind":1,"k":["requests",99999999999],"v":1}"#,
@@ -133,7 +133,7 @@ fn a_log_of_changes_is_a_session_of_copilot_chat() {
     let path = std::env::temp_dir().join(format!("changes-{}-detected.jsonl", std::process::id()));
     let request =
         json!({"kind": 2, "k": ["requests"], "v": [{"requestId": "a", "message": {"text": "Hello"}}]});
-    fs::write(&path, format!("{}\n{request}\n", begin(json!([])))).expect("a file");
+    fs::write(&path, format!("{}\n{request}\n", begin(&json!([])))).expect("a file");
     let opened = InputPlace::File(path.clone()).open(MOST_UNPACKED).expect("an input");
     let identity = opened.identify("a log", &SourceHints::default()).expect("a dialect");
     fs::remove_file(&path).expect("removed");
@@ -170,7 +170,7 @@ proptest! {
 
     #[test]
     fn every_value_of_the_log_is_in_the_document(changes in prop::collection::vec(change(), 0..12)) {
-        let mut lines = vec![begin(json!([{"requestId": "a", "response": ["first-value"]}]))];
+        let mut lines = vec![begin(&json!([{"requestId": "a", "response": ["first-value"]}]))];
         lines.extend(changes);
         let text = document(&lines).to_string();
         for line in &lines {

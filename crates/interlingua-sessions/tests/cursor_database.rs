@@ -56,8 +56,11 @@ fn put(database: &Connection, key: &str, value: &Value) {
     database.execute(sql, (key, value.to_string().into_bytes())).expect("a row");
 }
 
+/// Ids and documents.
+type Documents = Vec<(String, String)>;
+
 /// All documents with their ids, and the errors.
-fn read(path: &Path) -> Result<(Vec<(String, String)>, Vec<ArchiveError>), ArchiveError> {
+fn read(path: &Path) -> Result<(Documents, Vec<ArchiveError>), ArchiveError> {
     let contents = SessionStore::at(path).expect("a database").contents()?;
     let mut documents = Vec::new();
     for session in &contents.sessions {

@@ -101,7 +101,7 @@ impl CursorCatalogue {
         let mut composer = String::new();
         match session.row {
             Some(row) => reader.row(Table::CursorDiskKv, row, |row| {
-                write_value(row, "composerId", &session.id, &mut composer)
+                write_value(row, "composerId", &session.id, &mut composer);
             })?,
             None => with_ids(&[("composerId", &session.id)], "{}", Members::default(), &mut composer),
         }
