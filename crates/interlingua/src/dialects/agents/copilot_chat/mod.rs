@@ -19,7 +19,7 @@ pub static DIALECT: Dialect = Dialect {
     module: module_path!(),
     plane: Plane::Log,
     about: "GitHub Copilot Chat sessions of VS Code (workspaceStorage/…/chatSessions/*.json, *.jsonl)",
-    detected_by: "a document with a list `requests` beside `responderUsername` or `creationDate`; a request with `requestId` and `variableData`",
+    detected_by: "a document with a list `requests` beside `responderUsername` or `creationDate`",
     flavour_of: None,
     // Copilot has models of several providers, and no member names the provider.
     issuer: None,
