@@ -5,6 +5,7 @@
 
 mod support;
 
+use interlingua::dialects::{Dialect, Role};
 use support::{Dir, log};
 
 const REQUEST: &str = r#"{"model":"claude-opus-5-5","max_tokens":900,"messages":[{"role":"user","content":"When is high water?"}]}"#;
@@ -207,13 +208,14 @@ fn help_and_hints_name_no_page_that_an_installed_command_lacks() {
 #[test]
 fn the_matrix_of_two_logs_lists_what_is_carried_and_what_is_not() {
     let dir = Dir::new("user_matrix");
-    let logs: Vec<&str> = interlingua::dialects::DIALECTS
+    let logs: Vec<&'static Dialect> = interlingua::dialects::DIALECTS
         .iter()
+        .copied()
         .filter(|dialect| dialect.plane == interlingua::dialects::Plane::Log)
-        .map(|dialect| dialect.name)
         .collect();
-    for from in &logs {
-        for to in logs.iter().filter(|to| *to != from) {
+    let is_written = |to: &&&Dialect| to.role(Role::Log).is_some_and(|spec| spec.write.is_some());
+    for Dialect { name: from, .. } in &logs {
+        for to in logs.iter().filter(is_written).map(|to| to.name).filter(|to| to != from) {
             let ran = dir.run(&format!("matrix {from} {to}"));
             let has = |fidelity: &str| ran.stdout().lines().any(|line| line.contains(fidelity));
             // Between some logs no field is exact, because nearly all leave out the messages of subagents.

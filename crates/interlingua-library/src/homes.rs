@@ -58,6 +58,8 @@ enum Folder {
     OtherHome { variable: &'static str, folder: &'static str },
     /// Below the folder for data of the user.
     Data(&'static str),
+    /// The folder for settings of the user, where editors keep their state.
+    Settings,
 }
 
 /// The homes of all agents whose sessions can be read.
@@ -161,6 +163,28 @@ pub static HOMES: &[AgentHome] = &[
         is_one_for_each_folder: true,
         companions: &[],
     },
+    AgentHome {
+        dialect: "copilot-chat",
+        folder: Folder::Settings,
+        patterns: &[
+            "Code*/User/workspaceStorage/*/chatSessions/*.json*",
+            "Code*/User/globalStorage/emptyWindowChatSessions/*.json*",
+            "VSCodium*/User/workspaceStorage/*/chatSessions/*.json*",
+            "VSCodium*/User/globalStorage/emptyWindowChatSessions/*.json*",
+        ],
+        is_one_for_each_folder: false,
+        companions: &[
+            "Code*/User/workspaceStorage/*/workspace.json",
+            "VSCodium*/User/workspaceStorage/*/workspace.json",
+        ],
+    },
+    AgentHome {
+        dialect: "cursor-db",
+        folder: Folder::Settings,
+        patterns: &["Cursor*/User/globalStorage/state.vscdb"],
+        is_one_for_each_folder: false,
+        companions: &[],
+    },
 ];
 
 impl AgentHome {
@@ -182,6 +206,11 @@ impl AgentHome {
             Folder::Data(folder) => {
                 let data = environment.path("XDG_DATA_HOME").or_else(|| below_home(".local/share"));
                 data.map(|data| data.join(folder))
+            }
+            Folder::Settings => {
+                let named = environment.path("XDG_CONFIG_HOME").or_else(|| environment.path("APPDATA"));
+                let of_apple = || below_home("Library/Application Support").filter(|folder| folder.is_dir());
+                named.or_else(of_apple).or_else(|| below_home(".config"))
             }
         }
     }

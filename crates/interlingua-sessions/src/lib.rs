@@ -32,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod changes;
 mod content;
 mod error;
 mod followed;

@@ -1,6 +1,7 @@
 //! Compressed input: gzip and zstd, detected by their first bytes regardless of the file name, and unpacked chunk by
 //! chunk. Memory use is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), independent of the
-//! unpacked size. A record in CBOR, compressed or not, is read as its JSON text.
+//! unpacked size. A record in CBOR, compressed or not, is read as its JSON text, and a log of changes as the document that
+//! the changes give ([`crate::changes`]).
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +14,8 @@ use interlingua_record::cbor::{RecordJson, is_cbor_record};
 use interlingua_report::render::number;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use crate::changes;
 
 /// The largest supported zstd window: the default limit of the `zstd` command.
 const WINDOW: u64 = 128 << 20;
@@ -71,6 +74,8 @@ pub(crate) struct Unpacked {
     ahead: Cursor<Vec<u8>>,
     /// The JSON text of a record in CBOR.
     record: Option<Box<RecordJson<File>>>,
+    /// Whether the bytes are the document of a log of changes.
+    is_applied: bool,
 }
 
 enum PackedContent {
@@ -94,7 +99,8 @@ impl Unpacked {
             Some(Packing::Gzip) => PackedContent::Gzip(Some(Box::new(GzDecoder::new(packed(source))))),
             Some(Packing::Zstd) => PackedContent::Zstd(Box::new(ZstdFrames::new(packed(source)))),
         };
-        let mut unpacked = Self { content, given: 0, limit, ahead: Cursor::default(), record: None };
+        let mut unpacked =
+            Self { content, given: 0, limit, ahead: Cursor::default(), record: None, is_applied: false };
         unpacked.transcode()?;
         Ok(unpacked)
     }
@@ -114,15 +120,30 @@ impl Unpacked {
             io::copy(self, &mut file)?;
             file.rewind()?;
             self.record = Some(Box::new(RecordJson::in_order(file)?));
+        } else if self.begins_with(changes::BEGINNING, &mut first)? {
+            let document = changes::apply(Cursor::new(first).chain(&mut *self))?;
+            self.ahead = Cursor::new(document);
+            self.is_applied = true;
         } else {
             self.ahead = Cursor::new(first);
         }
         Ok(())
     }
 
-    /// Whether the size of the file is not the size of the text: the input is compressed, or a record in CBOR.
+    /// Whether the input begins with these bytes. Reads no byte after a difference, because a pipe may have no more.
+    fn begins_with(&mut self, beginning: &[u8], first: &mut Vec<u8>) -> io::Result<bool> {
+        while beginning.starts_with(first) && first.len() < beginning.len() {
+            if self.by_ref().take(1).read_to_end(first)? == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(first.starts_with(beginning))
+    }
+
+    /// Whether the size of the file is not the size of the text: the input is compressed, a record in CBOR, or a log of
+    /// changes.
     pub(crate) const fn is_changed(&self) -> bool {
-        self.packing().is_some() || self.record.is_some()
+        self.packing().is_some() || self.record.is_some() || self.is_applied
     }
 
     pub(crate) const fn packing(&self) -> Option<Packing> {

@@ -10,7 +10,7 @@ use super::copy::{self, DatabaseCopy};
 use super::error::ArchiveError;
 use super::opencode::tree::{self, TreeSession};
 use super::rows::{RowReader, Table};
-use super::{goose, opencode};
+use super::{cursor, goose, opencode};
 
 /// A place where an agent stores sessions.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ enum SessionPlace {
     Opencode(Arc<opencode::database::Catalogue>, usize),
     /// The catalogue of a database of Goose, and the session's number in it.
     Goose(Arc<goose::Catalogue>, usize),
+    /// The catalogue of a database of Cursor's editor, and the session's number in it.
+    Cursor(Arc<cursor::Catalogue>, usize),
     /// The tree, and the session's files in it.
     Tree(PathBuf, TreeSession),
 }
@@ -102,6 +104,12 @@ fn of_database(copy: &Arc<DatabaseCopy>) -> Result<StoreContents, ArchiveError> 
         let place = |number| SessionPlace::Goose(Arc::clone(&catalogue), number);
         return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
     }
+    if let Some(reader) = open(cursor::TABLES)? {
+        let (catalogue, damage) = cursor::Catalogue::of(Arc::clone(copy), &reader)?;
+        let catalogue = Arc::new(catalogue);
+        let place = |number| SessionPlace::Cursor(Arc::clone(&catalogue), number);
+        return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
+    }
     Err(refused.unwrap_or_else(|| ArchiveError::NotStore(copy.original.clone())))
 }
 
@@ -128,6 +136,7 @@ impl StoredSession {
         match self.place {
             SessionPlace::Opencode(..) | SessionPlace::Tree(..) => &agents::opencode::DIALECT,
             SessionPlace::Goose(..) => &agents::goose::DIALECT,
+            SessionPlace::Cursor(..) => &agents::cursor_db::DIALECT,
         }
     }
 
@@ -137,6 +146,7 @@ impl StoredSession {
         Ok(match &self.place {
             SessionPlace::Opencode(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Goose(catalogue, number) => Box::new(catalogue.read(*number)?),
+            SessionPlace::Cursor(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
         })
     }

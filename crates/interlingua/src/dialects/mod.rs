@@ -58,6 +58,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::droid::DIALECT,
     &agents::goose::DIALECT,
     &agents::cline::DIALECT,
+    &agents::copilot_chat::DIALECT,
+    &agents::cursor_db::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,
 ];

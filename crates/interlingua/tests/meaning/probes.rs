@@ -120,6 +120,14 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"info":{"id":"ses_1","slug":"s","version":"1","projectID":"p","directory":"/w","title":"t","time":{"created":1,"updated":2},"summary":{"diffs":[{"file":"a","status":"deleted"},{"file":"b","status":"added"}]}},"messages":[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"unknown","modelID":"unknown"},"summary":{"diffs":[{"file":"a","status":"deleted"}]}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hi"}]},{"info":{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1,"completed":2},"parentID":"msg_1","modelID":"m","providerID":"p","mode":"build","path":{"cwd":"/w","root":"/"},"cost":0,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}},"parts":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"patch","state":{"status":"completed","input":{},"output":"ok","title":"t","metadata":{"files":[{"filePath":"/w/a","type":"move","diff":"d"}]},"time":{"start":1,"end":2}}},{"id":"prt_3","sessionID":"ses_1","messageID":"msg_2","type":"unreadable","raw":"{x"}]}]}
 "#,
     ),
+    // A row of Cursor's database that holds no JSON.
+    (
+        "cursor-db",
+        Role::Log,
+        r#"
+{"composer":{"composerId":"c"},"bubbles":[{"bubbleId":"a","type":1,"text":"hi"},{"bubbleId":"b","type":"unreadable","raw":"{x"}]}
+"#,
+    ),
     // Printed output of OpenCode, which `--from opencode` reads as a log.
     ("opencode", Role::Log, include_str!("../../fixtures/agents/opencode_stream/2026-11/shapes.jsonl")),
     ("opencode", Role::Log, include_str!("../../fixtures/agents/opencode_stream/2026-11/tools.jsonl")),

@@ -3,9 +3,11 @@
 pub mod acp;
 pub mod amp;
 pub mod cline;
+pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod copilot_stream;
 pub mod cursor;
+pub mod cursor_db;
 pub mod cursor_stream;
 pub mod droid;
 pub mod goose;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use crate::support::{Law, Way, fixtures};
+use crate::support::{Law, Way, can_write, fixtures};
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
 use interlingua::ledger::{Leftover, Report};
 use interlingua::log::OutlineReader;
@@ -45,7 +45,7 @@ fn log_targets(from: Way) -> impl Iterator<Item = Way> {
         .iter()
         .filter(is_log)
         .map(|dialect| (*dialect, Role::Log))
-        .filter(move |to| to.0.name != from.0.name)
+        .filter(move |to| to.0.name != from.0.name && can_write(*to))
 }
 
 /// Converts as the command does: the source is read twice.

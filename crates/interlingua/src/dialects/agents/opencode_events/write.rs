@@ -75,7 +75,9 @@ impl AgentInput for HttpInput {
             Some(id) if id.as_escaped().starts_with("ses") => self.resumed = Some(encode(&id.decode())),
             id => out.lose_some(Field::SessionId, id.as_ref(), Reason::NoSlot),
         }
-        self.settings.defer(self.resumed.is_some(), session, out);
+        // A request that was sent before the facts of the session arrived has no title.
+        let is_named = self.resumed.is_some() || !matches!(self.session, SessionState::Closed);
+        self.settings.defer(is_named, session, out);
         self.ask_for_session(out);
     }
 
@@ -270,17 +272,18 @@ impl Settings {
         }
     }
 
-    /// Remembers the settings that the request for the session does not say. A resumed session keeps its title.
-    fn defer(&mut self, is_resumed: bool, session: &Session<'_>, out: &mut WriterOutput<'_>) {
-        if is_resumed {
+    /// Remembers the settings that the request for the session does not say. A session that has its name
+    /// already, because it is resumed or asked for, keeps its title.
+    fn defer(&mut self, is_named: bool, session: &Session<'_>, out: &mut WriterOutput<'_>) {
+        if is_named {
             out.lose_some(Field::SessionTitle, session.title.as_ref(), Reason::NoSlot);
         }
         let (provider, model) = self.model.as_ref().map(|(provider, model)| (provider, model)).unzip();
         let deferred = [
-            (Field::SessionModel, model.filter(|_| is_resumed)),
-            (Field::SessionProvider, provider.filter(|_| is_resumed && session.provider.is_some())),
-            (Field::PermissionMode, self.agent.as_ref().filter(|_| is_resumed)),
-            (Field::SessionEffort, self.variant.as_ref().filter(|_| is_resumed || self.model.is_none())),
+            (Field::SessionModel, model.filter(|_| is_named)),
+            (Field::SessionProvider, provider.filter(|_| is_named && session.provider.is_some())),
+            (Field::PermissionMode, self.agent.as_ref().filter(|_| is_named)),
+            (Field::SessionEffort, self.variant.as_ref().filter(|_| is_named || self.model.is_none())),
         ];
         let said =
             deferred.into_iter().filter_map(|(field, text)| Some((field, text?.as_escaped().len() as u64)));
