@@ -23,7 +23,7 @@ use crate::support::{Case, Way, asked_for, convert, fixtures, other_targets, rec
 /// A word that no table has.
 const UNKNOWN: &str = "zzz-nobody-knows";
 /// How many values of one place are replaced.
-const VALUES: usize = 3;
+const VALUES: usize = 4;
 /// The maximum length of a list of differences.
 const SHOWN: usize = 14;
 
@@ -86,6 +86,10 @@ impl Vocabulary {
         Self(groups)
     }
 
+    fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|group| group.contains(word))
+    }
+
     /// The words in the same groups as this word.
     fn beside(&self, word: &str) -> BTreeSet<&str> {
         let with = self.0.iter().filter(|group| group.contains(word));
@@ -124,7 +128,7 @@ fn groups_in(source: &str) -> Vec<BTreeSet<String>> {
             group.extend(line.split('"').skip(1).step_by(2).filter(|word| is_word(word)).map(str::to_owned));
         }
     }
-    groups.retain(|group| group.len() > 1);
+    groups.retain(|group| !group.is_empty());
     groups
 }
 
@@ -155,7 +159,7 @@ fn slots<'s>(sources: &'s [Source<'s>], vocabulary: &Vocabulary) -> Vec<Slot<'s>
                 Kind::Number => "0",
                 _ => continue,
             };
-            if leaf.kind == Kind::String && (!is_word(word) || vocabulary.beside(word).is_empty()) {
+            if leaf.kind == Kind::String && !vocabulary.has(word) {
                 continue;
             }
             let words = found.entry((source.case.way.1.word(), &leaf.path)).or_default();
