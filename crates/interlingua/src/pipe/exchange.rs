@@ -38,6 +38,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::copied::{CopiedAnswer, Ending};
+use super::request_state::RequestState;
 use super::shared_cell::SharedCell;
 use super::{Buffers, Pipe, Writer, WriterOutput};
 use crate::dialects::{Dialect, Options, Role, WriteSpec};
@@ -47,12 +48,12 @@ use crate::json::{JsonBuffer, Output, Raw, Str};
 use crate::ledger::{Identity, Ledger, Leftover, Reason, Report};
 use crate::model::{
     Args, Arrival, CallKind, Delta, Event, Failure, FailureClass, Field, ItemHead, ItemId, ItemKind,
-    ItemTail, Part, Request, StopClass, Support, ToolCall, Turn, Usage,
+    ItemTail, Part, StopClass, Support, ToolCall, Turn, Usage,
 };
 use crate::tape::{Limits, TapeBuf};
-use crate::wire::backends::{Backend, Capabilities, SharedBackend};
+use crate::wire::backends::{Backend, SharedBackend};
 use crate::wire::profile::client_runs;
-use crate::wire::{aliases, schemas};
+use crate::wire::schemas;
 
 /// One call of a model, there and back.
 #[derive(Debug)]
@@ -203,13 +204,13 @@ impl Exchange {
         // A copied answer has the names of the request.
         let server = if copies { None } else { server() };
         let inner = if copies { Box::new(NullWriter) } else { make(options) };
-        let student =
+        let observer =
             RequestObserver { inner, state: self.state.clone(), server, groups, stream: options.stream };
         let from = (self.client, Role::Request);
         let mut pipe = if copies {
-            Pipe::with_writer(from, Box::new(student), options)?
+            Pipe::with_writer(from, Box::new(observer), options)?
         } else {
-            Pipe::with_writer_and_support(from, (Box::new(student), *support), options)?
+            Pipe::with_writer_and_support(from, (Box::new(observer), *support), options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         let report;
@@ -280,7 +281,7 @@ impl Exchange {
         let options = &self.options;
         let outcome = SharedCell::default();
         let copies = self.copies();
-        let teacher = ResponseRewriter {
+        let rewriter = ResponseRewriter {
             inner: if copies { Box::new(NullWriter) } else { make(options) },
             state: self.state.clone(),
             outcome: outcome.clone(),
@@ -295,9 +296,9 @@ impl Exchange {
         };
         let from = (self.backend, role);
         let mut pipe = if copies {
-            Pipe::with_writer(from, Box::new(teacher), options)?
+            Pipe::with_writer(from, Box::new(rewriter), options)?
         } else {
-            Pipe::with_writer_and_support(from, (Box::new(teacher), *support), options)?
+            Pipe::with_writer_and_support(from, (Box::new(rewriter), *support), options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
         let copy = copies.then(|| CopiedAnswer::new((self.client, role)));
@@ -428,92 +429,6 @@ impl AnswerPipe {
 fn writes(dialect: &'static Dialect, role: Role) -> Result<&'static WriteSpec, Error> {
     let spec = dialect.role(role).and_then(|spec| spec.write.as_ref());
     spec.ok_or(Error::CannotWrite(dialect.name, role.word()))
-}
-
-/// Facts of a request that its answer needs.
-#[derive(Debug, Default)]
-struct RequestState {
-    model: Option<Str<'static>>,
-    stream: bool,
-    max_tokens: Option<u64>,
-    /// The client asked for the usage of a stream.
-    stream_usage: bool,
-    /// The client asked for summaries of the reasoning.
-    summaries: bool,
-    /// The tools of the request, in the order of the name and group sent to the backend; `None` if the backend is unknown or
-    /// the answer is copied.
-    tools: Option<Vec<(SentTool, ToolLesson)>>,
-}
-
-/// The name of a tool as sent to the backend, and its group if the backend's dialect has groups; both escaped.
-type SentTool = (String, Option<String>);
-
-/// A tool as declared by the client.
-#[derive(Debug)]
-struct ToolLesson {
-    kind: CallKind,
-    namespace: Option<Str<'static>>,
-    name: Str<'static>,
-    /// The tool's schema, if it is strict and has optional properties that the backend received as required.
-    optional: Option<Raw<'static>>,
-}
-
-impl RequestState {
-    /// Stores the settings of a request.
-    fn learn(&mut self, request: &Request<'_>) {
-        self.stream_usage = request.stream_usage == Some(true);
-        self.summaries = request.reasoning.visibility.as_ref().is_some_and(|word| !word.is("omitted"));
-        self.model = request.model.clone().map(Str::into_owned);
-    }
-
-    /// Stores the tools of a request to a backend with these capabilities.
-    fn learn_tools(&mut self, request: &Request<'_>, takes: &Capabilities, groups: bool) {
-        let mut tape = TapeBuf::default();
-        let names = aliases::sent_names(request.tools.iter(), groups, takes.tool_names);
-        let mut tools = Vec::with_capacity(request.tools.len());
-        for (tool, sent) in request.tools.iter().zip(names) {
-            let schema = tool.schema.as_ref().filter(|_| {
-                takes.schemas.strict_requires_all
-                    && tool.strict == Some(true)
-                    && tool.kind == CallKind::Function
-            });
-            let optional = schema.filter(|schema| !schemas::requires_all(schema, &mut tape));
-            let lesson = ToolLesson {
-                kind: tool.kind,
-                namespace: tool.namespace.clone().map(Str::into_owned),
-                name: tool.name.clone().into_owned(),
-                optional: optional.map(|schema| schema.clone().into_owned()),
-            };
-            let group = tool.namespace.as_ref().filter(|_| groups).map(|group| group.as_escaped().to_owned());
-            tools.push(((sent.as_escaped().to_owned(), group), lesson));
-        }
-        // No two tools have the same name and group.
-        tools.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        self.tools = Some(tools);
-    }
-
-    /// The declared tool of a backend's call. Backends add, drop and split groups: OpenAI gives a deferred tool a
-    /// `namespace` equal to its name, and models omit the group or write it into the name.
-    fn tool_of(&self, call: &ToolCall<'_>) -> Option<&ToolLesson> {
-        let tools = self.tools.as_ref()?;
-        let find = |name: &str, group: Option<&str>| {
-            let key = |(known, of): &SentTool| (&**known, of.as_deref()).cmp(&(name, group));
-            let at = tools.binary_search_by(|(sent, _)| key(sent)).ok()?;
-            tools.get(at).map(|(_, tool)| tool)
-        };
-        let (name, group) = (call.name.as_escaped(), call.namespace.as_ref().map(Str::as_escaped));
-        let only_of_name = || {
-            let start = tools.partition_point(|((known, _), _)| &**known < name);
-            let mut all = tools.iter().skip(start).take_while(|((known, _), _)| known == name);
-            all.next().filter(|_| all.next().is_none()).map(|(_, tool)| tool)
-        };
-        let joined = || find(aliases::joined_name(call.namespace.as_ref()?, &call.name).as_escaped(), None);
-        let split = || {
-            let mut cuts = name.match_indices(aliases::GROUP_MARK).filter(|_| group.is_none());
-            cuts.find_map(|(cut, mark)| find(&name[cut + mark.len()..], Some(&name[..cut])))
-        };
-        find(name, group).or_else(joined).or_else(|| find(name, None)).or_else(only_of_name).or_else(split)
-    }
 }
 
 /// The writer of the request, which also stores facts for the answer.

@@ -17,6 +17,7 @@ mod exchange;
 pub mod lifecycle;
 mod open_items;
 mod remembered;
+mod request_state;
 mod shared_cell;
 mod source;
 mod target;

@@ -155,14 +155,14 @@ fn prompts_are_lists_of_blocks_and_an_interrupt_has_no_line() {
     let mut link = AgentLink::new(Dialect::named("amp-stream").unwrap(), &Options::default()).unwrap();
     let text = || Part::Text(Str::plain("Look."));
     let block = r#"{"type":"text","text":"Look."}"#;
-    let line = |blocks: &str| {
+    let user_line = |blocks: &str| {
         format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{blocks}]}}}}\n")
     };
-    assert_eq!(prompt(&mut link, vec![text()]), line(block));
+    assert_eq!(prompt(&mut link, vec![text()]), user_line(block));
     let picture = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}"#;
-    assert_eq!(prompt(&mut link, vec![text(), image("image/png")]), line(&format!("{block},{picture}")));
+    assert_eq!(prompt(&mut link, vec![text(), image("image/png")]), user_line(&format!("{block},{picture}")));
     // A sound has no place on stdin, and a prompt without anything else is no prompt.
-    assert_eq!(prompt(&mut link, vec![text(), image("audio/wav")]), line(block));
+    assert_eq!(prompt(&mut link, vec![text(), image("audio/wav")]), user_line(block));
     assert_eq!(prompt(&mut link, vec![image("audio/wav")]), "");
     let stop = Stop { class: StopClass::Cancelled, raw: None, sequence: None, detail: None };
     let sent = link.send(&Event::TurnEnded(Turn { stop: Some(stop), ..Turn::default() }));
