@@ -147,6 +147,8 @@ def run_skeleton(stage, check):
     with stage.daemon() as daemon:
         listed = {agent["id"]: agent for agent in daemon.expect(200, "GET", "/agents")["agents"]}
         check("the agent is installed", listed[stage.cell.agent]["installed"], listed[stage.cell.agent])
+        package = next(program.package for program in PROGRAMS if program.dialect == stage.cell.program)
+        check("its version is that of the package", f"@{listed[stage.cell.agent]['version']}" in package, listed[stage.cell.agent])
         session = stage.session(daemon, "skeleton")
         session.say("Look at the file.")
         _, ended = session.turn()

@@ -48,16 +48,23 @@ pub(crate) async fn health(_: &RouteCall<'_>) -> Answered {
     json(&HealthStatus { status: "ok" })
 }
 
-pub(crate) async fn list_agents(_: &RouteCall<'_>) -> Answered {
-    let describe = |agent: &Agent| AgentDescription {
-        id: agent.id,
-        name: agent.name,
-        installed: agent.is_installed(),
-        path: agent.path().map(|path| path.to_string_lossy().into_owned()),
-        dialect: agent.dialect,
-        capabilities: agent.capabilities(),
+pub(crate) async fn list_agents(call: &RouteCall<'_>) -> Answered {
+    let mut versions = call.daemon.versions().of(AGENTS.iter().filter_map(Agent::path)).await;
+    let mut describe = |agent: &Agent| {
+        let path = agent.path();
+        // The mock agent is a part of the daemon.
+        let own = || agent.program.is_none().then(|| env!("CARGO_PKG_VERSION").to_owned());
+        AgentDescription {
+            id: agent.id,
+            name: agent.name,
+            installed: agent.is_installed(),
+            version: path.as_ref().and_then(|path| versions.remove(path)).or_else(own),
+            path: path.map(|path| path.to_string_lossy().into_owned()),
+            dialect: agent.dialect,
+            capabilities: agent.capabilities(),
+        }
     };
-    json(&AgentList { agents: AGENTS.iter().map(describe).collect() })
+    json(&AgentList { agents: AGENTS.iter().map(&mut describe).collect() })
 }
 
 fn agent(call: &RouteCall<'_>) -> Result<&'static Agent, ApiProblem> {

@@ -15,6 +15,7 @@ use crate::retention::{self, SessionRetention};
 use crate::routing::{GatewayLink, GatewayServer};
 use crate::session::Session;
 use crate::settings::SessionSettings;
+use crate::versions::AgentVersions;
 use crate::{recovery, routes};
 
 /// The settings of a daemon.
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     sessions: RwLock<HashMap<String, Arc<Session>>>,
     unreadable: Vec<String>,
     drivers: Drivers,
+    versions: AgentVersions,
     roots: Vec<PathBuf>,
     retention: SessionRetention,
     /// The gateway of sessions that name a route.
@@ -60,6 +62,11 @@ impl std::fmt::Debug for Daemon {
 }
 
 impl Daemon {
+    /// The versions of installed agents.
+    pub(crate) fn versions(&self) -> &AgentVersions {
+        &self.0.versions
+    }
+
     /// Opens the store. Turns that an earlier daemon left open are closed as errors.
     pub async fn open(settings: DaemonSettings) -> Result<Self, ApiProblem> {
         let log = SessionLog::open(&settings.place)?;
@@ -83,6 +90,7 @@ impl Daemon {
             sessions: RwLock::new(sessions),
             unreadable,
             drivers,
+            versions: AgentVersions::default(),
             roots,
             retention,
             gateway,

@@ -41,6 +41,7 @@ mod session;
 mod settings;
 mod shapes;
 mod subscription;
+mod versions;
 mod watchdog;
 
 pub use agents::{AGENTS, Agent};

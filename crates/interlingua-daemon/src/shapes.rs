@@ -27,6 +27,8 @@ pub(crate) struct AgentDescription {
     /// The name for people.
     pub(crate) name: &'static str,
     pub(crate) installed: bool,
+    /// The version that the program prints.
+    pub(crate) version: Option<String>,
     /// The path of the program.
     pub(crate) path: Option<String>,
     /// The dialect of the agent's output.

@@ -84,6 +84,7 @@ async fn list_69_health_and_agents_answer() {
     let (_, agents) = host.get("/v1/agents").await;
     let mock = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "mock").unwrap();
     assert_eq!(mock["installed"], true);
+    assert_eq!(mock["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(mock["capabilities"].as_object().unwrap().len(), 19);
     let (_, modes) = host.get("/v1/agents/mock/modes").await;
     assert_eq!(modes["modes"].as_array().unwrap().len(), 2);
