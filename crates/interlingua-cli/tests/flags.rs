@@ -72,7 +72,7 @@ fn names_are_offered_if_they_are_near() {
         ("convert x --to Codex", "Codex", "did you mean `codex`? "),
         ("convert x --to claude", "claude", "did you mean `claude-stream` or `claude-code`? "),
         ("convert x --to openai", "openai", "did you mean `openai-chat` or `openai-responses`? "),
-        ("convert x --to chat", "chat", "did you mean `openai-chat`? "),
+        ("convert x --to chat", "chat", "did you mean `openai-chat` or `copilot-chat`? "),
         ("convert x --to codex-cli", "codex-cli", "did you mean `codex`? "),
         ("matrix openai", "openai", "did you mean `openai-chat` or `openai-responses`? "),
         ("matrix anthropic gemni", "gemni", "did you mean `gemini`? "),

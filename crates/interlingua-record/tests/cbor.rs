@@ -85,9 +85,12 @@ fn every_log_comes_back_from_its_record_in_cbor() {
                 assert_eq!(values(&back), values(&json), "{name}");
             }
             assert!(cbor_of(&back) == cbor, "{name}: the encoding of the same record differs");
-            let (restored, report) = convert(profile, log.name, &back);
-            assert!(restored == bytes, "{name} {profile}: {}", String::from_utf8_lossy(&restored));
-            assert_eq!(report.errors, report.damaged, "{name}: {:?}", report.problems);
+            // Sessions of editors are read, and not written.
+            if log.role(Role::Log).is_some_and(|spec| spec.write.is_some()) {
+                let (restored, report) = convert(profile, log.name, &back);
+                assert!(restored == bytes, "{name} {profile}: {}", String::from_utf8_lossy(&restored));
+                assert_eq!(report.errors, report.damaged, "{name}: {:?}", report.problems);
+            }
             let mut check = RestoreCheck::new(dialect(profile), &Options::default());
             check.push(&back);
             let mut report = Report::default();

@@ -124,6 +124,10 @@ const GROWTH: u64 = 4;
 /// each gets a generated id and is parsed again when its entry is rebuilt.
 const MOST_CALLS: u64 = 4_000;
 
+/// The first line of an older file of Goose begins a session without an id, so each repetition of this fixture is a session
+/// with a record of its own. A new record makes this many allocations.
+const ONE_SESSION_EACH: (&str, u64) = ("goose `lines.jsonl`", 250);
+
 #[test]
 fn every_log_dialect_allocates_little_in_steady_state() {
     for &dialect in DIALECTS.iter().filter(|dialect| dialect.plane == Plane::Log) {
@@ -140,7 +144,10 @@ fn every_log_dialect_allocates_little_in_steady_state() {
             }
             (measure.repeats, measure.name) = (true, format!("{} `{file}`", dialect.name));
             let calls = measure.steady_calls;
-            assert!(calls <= MOST_CALLS, "{}: {calls} while lines 1000 to 2000 passed", measure.name);
+            let (name, of_session) = ONE_SESSION_EACH;
+            let sessions = if measure.name == name { 1000 / lines as u64 } else { 0 };
+            let most = MOST_CALLS + of_session * sessions;
+            assert!(calls <= most, "{}: {calls} while lines 1000 to 2000 passed", measure.name);
             let report = measure.finish();
             assert!(report.adds_up() && report.lost == 0, "{}", fixture.display());
         }
