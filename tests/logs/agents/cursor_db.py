@@ -48,3 +48,5 @@ def used(facts, tool, time):
     if values or status in ("completed", "error", "cancelled"):
         text = "".join(value if isinstance(value, str) else canonical(value) for value in values)
         facts.result(tool.get("toolCallId"), text, status == "error" if status else None, None, time)
+        if status in ("completed", "error", "cancelled"):
+            facts.outcomes.append((tool.get("toolCallId"), status))
