@@ -283,7 +283,7 @@ impl Explain for CommandError {
                 format!("nothing in `{name}` can be read as `{}`", dialect.name)
             }
             CommandError::NoTargetRole(dialect, role) => {
-                format!("`{}` has nothing to write a `{}` as", dialect.name, role.word())
+                format!("`{}` cannot be written as a `{}`", dialect.name, role.word())
             }
             CommandError::NeedsDirectory => "several inputs need a directory to write to".to_owned(),
             CommandError::IsDirectory(name) => format!("`{name}` is a directory"),
@@ -375,9 +375,12 @@ impl Explain for CommandError {
                 "is it really a file of that dialect? `interlingua check` without `--from` says what it looks like"
                     .to_owned()
             }
-            CommandError::NoTargetRole(dialect, _) => {
-                format!("it writes {}", roles(dialect, |spec| spec.write.is_some()))
-            }
+            CommandError::NoTargetRole(dialect, _) => match roles(dialect, |spec| spec.write.is_some()) {
+                none if none.is_empty() => {
+                    "this dialect is only read; `interlingua dialects` lists those that are written".to_owned()
+                }
+                written => format!("it writes {written}"),
+            },
             CommandError::NeedsDirectory => "name one with `-o DIR`; it is made if need be".to_owned(),
             CommandError::NoTarget => "say it with `--to DIALECT`; `interlingua dialects` lists them".to_owned(),
             CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),

@@ -48,9 +48,11 @@ impl AgentVersions {
 
 async fn printed(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(PATIENCE, command.output()).await.ok()?.ok()?;
-    version_in(&String::from_utf8_lossy(&output.stdout))
+    // Pi prints its version to stderr.
+    let printed = [output.stdout, output.stderr];
+    printed.iter().find_map(|text| version_in(&String::from_utf8_lossy(text)))
 }
 
 /// The first number with a dot: `codex-cli 0.166.0`, `2.1.325 (Claude Code)`, `v1.2.3`.
