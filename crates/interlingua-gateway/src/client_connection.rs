@@ -264,6 +264,8 @@ impl ClientConnection {
 
     /// Sends a body in chunks. Pieces that are there are sent together.
     async fn send_stream(&mut self, mut body: AnswerBody) -> io::Result<()> {
+        // The first piece is sent at once, because people wait for it; later pieces that are there together are joined.
+        let mut has_begun = false;
         loop {
             let next = std::future::poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
                 Poll::Ready(frame) => Poll::Ready(Ok(Some(frame))),
@@ -275,7 +277,7 @@ impl ClientConnection {
                     // An empty chunk would end the body.
                     let Some(data) = frame.into_data().ok().filter(|data| !data.is_empty()) else { continue };
                     push_chunk(&mut self.out, &data);
-                    if self.out.len() < MOST_UNSENT {
+                    if std::mem::replace(&mut has_begun, true) && self.out.len() < MOST_UNSENT {
                         continue;
                     }
                 }
