@@ -377,7 +377,9 @@ fn insert_words(
     for (part, found) in parts.iter().enumerate() {
         session.execute(params![file, part, stamp, found.tools, found.has_failure])?;
         for (bucket, hashes, pairs) in found.buckets() {
-            if !hashes.is_empty() || !pairs.is_empty() {
+            // A bucket without a row has no word and no pair.
+            let has_pairs = pairs.is_empty() || pairs.iter().any(|byte| *byte != 0);
+            if !hashes.is_empty() || has_pairs {
                 words.execute(params![bucket, file, part, hashes, pairs])?;
             }
         }

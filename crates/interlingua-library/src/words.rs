@@ -13,15 +13,18 @@ pub(crate) const BUCKETS: u32 = 64;
 
 /// The number of bits of a pair. A session has a bit for each pair, or one for several pairs if it has few.
 const PAIR_BITS: u32 = 20;
-/// The share of bits that are set at most, unless a session has very many pairs: one in eight.
+/// The share of bits that are set at most: one in eight.
 const BITS_PER_PAIR: usize = 8;
+/// The most pairs that are kept: 64 KB. A session with more is long, and its pairs would rule little out.
+const MOST_PAIRS: usize = 1 << 16;
 
 /// The words of one session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionWords {
     /// The sorted hashes, four bytes each.
     pub(crate) hashes: Vec<u8>,
-    /// The bits of the pairs, as many bytes for each bucket. A set bit may be that of another pair.
+    /// The bits of the pairs, as many bytes for each bucket. A set bit may be that of another pair. Empty if the pairs are not
+    /// kept.
     pairs: Vec<u8>,
     /// The names of the called tools in small letters, one on each line.
     pub(crate) tools: String,
@@ -77,10 +80,10 @@ impl WordPair {
         ((self.0 >> 3) as usize & (bytes - 1), 1 << (self.0 & 7))
     }
 
-    /// Whether the pairs of its bucket may have this pair.
+    /// Whether the pairs of its bucket may have this pair. Pairs that are not kept may have every pair.
     pub(crate) fn is_in(self, pairs: &[u8]) -> bool {
         if pairs.is_empty() {
-            return false;
+            return true;
         }
         let (byte, bit) = self.place(pairs.len());
         pairs.get(byte).is_some_and(|byte| byte & bit != 0)
@@ -211,10 +214,13 @@ impl WordIndex {
 /// position in a bucket become one byte.
 fn folded(pairs: &[u8]) -> Vec<u8> {
     let count: usize = pairs.iter().map(|byte| byte.count_ones() as usize).sum();
+    let buckets = BUCKETS as usize;
     if count == 0 {
+        return vec![0; buckets];
+    }
+    if count > MOST_PAIRS {
         return Vec::new();
     }
-    let buckets = BUCKETS as usize;
     let bytes = (count * BITS_PER_PAIR / 8 / buckets).next_power_of_two().min(pairs.len() / buckets);
     let mut folded = vec![0; bytes * buckets];
     for (bucket, out) in pairs.chunks(pairs.len() / buckets).zip(folded.chunks_mut(bytes)) {
@@ -321,8 +327,16 @@ mod tests {
     }
 
     #[test]
+    fn a_session_with_very_many_pairs_may_have_every_pair() {
+        let mut index = WordIndex::default();
+        (0..100_000).for_each(|number| index.add(&format!("a{number} b{number}")));
+        let index = index.finish();
+        assert!(index.pairs.is_empty() && has_pair(&index, "the", "quay"));
+    }
+
+    #[test]
     fn sessions_of_any_size_have_all_their_pairs_and_few_others() {
-        for count in [1, 100, 10_000, 100_000] {
+        for count in [1, 100, 10_000, 60_000] {
             let mut index = WordIndex::default();
             let word = |number: u64| format!("w{}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
             (0..count)
