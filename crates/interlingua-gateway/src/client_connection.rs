@@ -354,6 +354,7 @@ fn usual_head(head: &Bytes) -> Option<UsualHead> {
             | http::header::EXPECT
             | http::header::TRANSFER_ENCODING
             | http::header::UPGRADE => return None,
+            // All other headers are in the map of the request, and do not change its framing.
             _ => {}
         }
         map.append(name, HeaderValue::from_maybe_shared(head.slice_ref(header.value)).ok()?);

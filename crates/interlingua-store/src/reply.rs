@@ -1,4 +1,4 @@
-//! A result that another thread delivers: a program waits for it with `await` in any runtime, or blocks.
+//! The result of a job of the store, delivered by the thread of the store: a program waits for it with `await` in any runtime, or blocks.
 
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -171,7 +171,7 @@ pub(crate) fn flat_name<'a>(
     tool_name(&joined_name(namespace, name), rule, out.ledger).into_owned()
 }
 
-/// The most tools whose names are compared one by one.
+/// The number of tools up to which their names are compared one by one, without a table.
 const FEW_TOOLS: usize = 8;
 
 /// The names of the tools in a request to a backend with the given rule, in order. No two tools have the same name.

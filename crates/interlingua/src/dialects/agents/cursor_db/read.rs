@@ -127,7 +127,7 @@ impl CursorDbReader {
         }
     }
 
-    /// Emits a call and its result, if there is one.
+    /// Emits the call of a bubble, and its result if the bubble holds one.
     fn tool(&mut self, tool: Val<'_>, within: ItemId, out: &mut EventSink<'_>) {
         const WANTED: WantedNames<7> =
             WantedNames::new(["toolCallId", "name", "rawArgs", "params", "result", "error", "status"]);
