@@ -7,7 +7,45 @@ use interlingua::pipe::EventReader;
 use interlingua::tape::{Limits, TapeBuf};
 use sha2::{Digest as _, Sha256};
 
+use crate::error::StoreError;
 use crate::exchange::StoredExchange;
+use crate::store::Store;
+
+/// Fills the conversations and the response ids of a batch, where the caller left them empty.
+pub(crate) fn derive(
+    store: &mut (impl Store + ?Sized),
+    batch: &mut [StoredExchange],
+) -> Result<(), StoreError> {
+    for at in 0..batch.len() {
+        let (earlier, rest) = batch.split_at_mut(at);
+        let Some(exchange) = rest.first_mut() else { continue };
+        fill_response_ids(exchange);
+        if !exchange.facts.conversation.is_empty() {
+            continue;
+        }
+        let facts = &exchange.facts;
+        // A request that continues a response belongs to the conversation of the response.
+        let continued = match &facts.previous_response {
+            Some(id) => {
+                let is_it = |earlier: &&StoredExchange| {
+                    earlier.facts.client == facts.client && earlier.facts.response_id.as_ref() == Some(id)
+                };
+                match earlier.iter().rev().find(is_it) {
+                    Some(earlier) => Some(earlier.facts.conversation.clone()),
+                    None => store.response_conversation(&facts.client, id)?,
+                }
+            }
+            None => None,
+        };
+        let derived = continued.or_else(|| {
+            let dialect = Dialect::named(&facts.client_dialect)?;
+            conversation_key(&facts.client, dialect, &exchange.request)
+        });
+        // A request without a message of the user is a conversation of its own.
+        exchange.facts.conversation = derived.unwrap_or_else(|| facts.id.clone());
+    }
+    Ok(())
+}
 
 /// The key of the conversation that a request belongs to; `None` if the request has no message of a user.
 ///
@@ -123,7 +161,7 @@ impl ConversationStart {
 const CONTINUED: &str = "openai-responses";
 
 /// Fills the ids of the response and of the previous response, where the caller left them empty.
-pub(crate) fn fill_response_ids(exchange: &mut StoredExchange) {
+fn fill_response_ids(exchange: &mut StoredExchange) {
     let StoredExchange { facts, request, response, .. } = exchange;
     if facts.client_dialect != CONTINUED || facts.response_id.is_some() {
         return;
