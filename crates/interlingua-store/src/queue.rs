@@ -96,6 +96,11 @@ impl Queue {
         reply
     }
 
+    /// The readers that wait for a transfer of the journal.
+    pub(crate) fn take_transfers(&self) -> Vec<ReplySender<()>> {
+        std::mem::take(&mut lock(&self.state).transfers)
+    }
+
     /// Asks for a transfer of the journal at this time or earlier.
     pub(crate) fn transfer_by(&self, time: Instant) {
         let mut state = lock(&self.state);

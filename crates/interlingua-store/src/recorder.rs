@@ -345,6 +345,8 @@ struct Writer {
     reported_drops: u64,
     /// Exchanges that the database refused since the last flush.
     lost: u64,
+    /// Those who wait until all calls are in the database.
+    flushes: Vec<ReplySender<()>>,
 }
 
 impl Drop for Writer {
@@ -377,6 +379,7 @@ impl Writer {
             report,
             reported_drops: 0,
             lost: 0,
+            flushes: Vec::new(),
         }
     }
 
@@ -385,8 +388,9 @@ impl Writer {
         loop {
             let Batch { mut exchanges, flushes, transfers, is_transfer_due, closed } =
                 self.queue.next(next_retention.saturating_duration_since(Instant::now()));
+            self.flushes.extend(flushes);
             // Calls in the journal are older than those in the queue.
-            let has_work = !(exchanges.is_empty() && flushes.is_empty() && transfers.is_empty());
+            let has_work = !(exchanges.is_empty() && self.flushes.is_empty() && transfers.is_empty());
             if is_transfer_due || has_work || closed {
                 self.transfer_for(transfers);
             }
@@ -403,21 +407,28 @@ impl Writer {
                 self.lost += self.write(&mut batch);
                 self.queue.done(&batch);
             }
-            if !flushes.is_empty() {
-                let lost = std::mem::take(&mut self.lost);
-                for flush in flushes {
-                    flush.send(if lost == 0 { Ok(()) } else { Err(StoreError::Lost(lost)) });
-                }
-            }
+            self.deliver_flushes();
             self.report_drops();
             if closed {
                 self.transfer_last();
+                self.deliver_flushes();
                 break;
             }
             if Instant::now() >= next_retention && !self.retain() {
                 self.transfer_ended();
                 next_retention = Instant::now() + RETENTION_PAUSE;
             }
+        }
+    }
+
+    /// Answers those who wait until all calls are in the database, unless some are still in the journal.
+    fn deliver_flushes(&mut self) {
+        if self.flushes.is_empty() || self.is_transfer_waiting {
+            return;
+        }
+        let lost = std::mem::take(&mut self.lost);
+        for flush in self.flushes.drain(..) {
+            flush.send(if lost == 0 { Ok(()) } else { Err(StoreError::Lost(lost)) });
         }
     }
 
@@ -460,6 +471,7 @@ impl Writer {
             }
             self.queue.pause(FIRST_PAUSE);
         }
+        self.is_transfer_waiting = false;
     }
 
     /// Transfers the journal.
@@ -573,6 +585,9 @@ impl Writer {
                     return batch.len() as u64;
                 }
                 pause = FIRST_PAUSE;
+            }
+            for reply in self.queue.take_transfers() {
+                reply.send(Err(StoreError::Unavailable(error.to_string())));
             }
             self.queue.pause(pause);
             self.report_drops();
