@@ -5,7 +5,7 @@ use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::model::{Author, Event, ItemId, ItemKind, Part};
 use interlingua::pipe::EventReader;
 use interlingua::tape::{Limits, TapeBuf};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256};
 
 use crate::error::StoreError;
 use crate::exchange::StoredExchange;
@@ -77,14 +77,14 @@ pub fn conversation_key(client: &str, dialect: &'static Dialect, request: &[u8])
     reader.finish(|event| start.event(event));
     let ConversationStart { session, system, user, state: _ } = start;
     let user = user.filter(|text| !text.is_empty())?;
-    let mut digest = Sha256::new();
+    let mut digest = Context::new(&SHA256);
     for text in [client, &session, &system, &user] {
         // With its length, so that the border between two texts changes the digest.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text);
+        digest.update(&(text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
     }
-    let digest: [u8; 32] = digest.finalize().into();
-    let half = digest.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
+    let digest = digest.finish();
+    let half = digest.as_ref().first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
     Some(format!("conv_{half:032x}"))
 }
 
