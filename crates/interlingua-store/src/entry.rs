@@ -37,8 +37,8 @@ pub(crate) fn append(exchange: &StoredExchange, out: &mut Vec<u8>) -> bool {
 
 /// The length and the checksum of an entry, from its head.
 pub(crate) fn head(head: [u8; HEAD]) -> (u32, u32) {
-    let [a, b, c, d, e, f, g, h] = head;
-    (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
+    let both = u64::from_le_bytes(head);
+    (both as u32, (both >> 32) as u32)
 }
 
 /// The exchange in an entry; `None` if the entry is damaged.
@@ -203,6 +203,10 @@ impl<'e> Values<'e> {
         }
     }
 
+    #[expect(
+        clippy::option_option,
+        reason = "the outer `None` is a damaged entry, the inner one a missing value"
+    )]
     fn optional<T>(&mut self, value: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         if self.flag()? { value(self).map(Some) } else { Some(None) }
     }

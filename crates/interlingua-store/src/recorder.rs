@@ -290,8 +290,11 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     thread.map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-/// The store of the writer, with a journal of its own in SQLite.
-fn open_for_writer(place: &StorePlace) -> Result<(Box<dyn Store>, Option<Arc<Journal>>), StoreError> {
+/// The store of the writer, and its journal in SQLite.
+type WriterStore = (Box<dyn Store>, Option<Arc<Journal>>);
+
+/// Opens the store of the writer, with a journal of its own in SQLite.
+fn open_for_writer(place: &StorePlace) -> Result<WriterStore, StoreError> {
     let StorePlace::Sqlite(path) = place else { return Ok((open(place)?, None)) };
     let store = SqlStore::new(Sqlite::open(path)?)?;
     let cannot = |error: std::io::Error| {

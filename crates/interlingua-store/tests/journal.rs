@@ -353,10 +353,13 @@ fn killed(path: &Path) -> PathBuf {
     segments.into_iter().max().expect("a segment")
 }
 
+/// A change of a file.
+type Change = fn(&mut Vec<u8>);
+
 #[test]
 fn a_journal_is_cut_at_the_last_whole_call() {
-    let change_none: fn(&mut Vec<u8>) = |_| {};
-    let changes: [(&str, fn(&mut Vec<u8>), bool); 6] = [
+    let change_none: Change = |_| {};
+    let changes: [(&str, Change, bool); 6] = [
         ("whole", change_none, false),
         ("in the last call", |bytes| bytes.truncate(bytes.len() - 100), true),
         ("in a head", |bytes| bytes.extend([9, 9, 9]), true),
