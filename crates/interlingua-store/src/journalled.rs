@@ -47,12 +47,27 @@ impl JournalledStore {
                 if batch.is_empty() {
                     break;
                 }
-                // The owner of the journal reports refused exchanges.
-                transfer(&mut self.store, &mut batch, &mut |_, _| {})?;
+                patiently(&mut self.store, &mut batch)?;
                 self.transferred.insert(segment.path.clone(), reader.at());
             }
         }
         Ok(&mut self.store)
+    }
+}
+
+/// The attempts to transfer calls of another process. Each waits for the transactions of other processes, which may come one
+/// after the other.
+const MOST_TRIES: u32 = 5;
+
+/// Transfers calls of another process.
+fn patiently(store: &mut SqlStore<Sqlite>, batch: &mut [StoredExchange]) -> Result<(), StoreError> {
+    let mut tries = 1;
+    loop {
+        // The owner of the journal reports refused exchanges.
+        match transfer(store, batch, &mut |_, _| {}) {
+            Err(error) if error.is_retryable() && tries < MOST_TRIES => tries += 1,
+            done => return done,
+        }
     }
 }
 
