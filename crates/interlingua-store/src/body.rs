@@ -11,7 +11,7 @@ use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 use flate2::{Compress, Compression, FlushCompress, Status};
-use sha2::{Digest as _, Sha256};
+use ring::digest::SHA256;
 
 /// Bodies below this length are stored as they are: the tables of a compressor have 300 KB, and to clear them takes longer
 /// than to write a page of the database.
@@ -119,10 +119,8 @@ pub(crate) fn unpack(stored: &[u8]) -> Option<Unpacked> {
 }
 
 fn digest(piece: &[u8]) -> PieceDigest {
-    let all: [u8; 32] = Sha256::digest(piece).into();
-    let mut half = [0; 16];
-    half.copy_from_slice(&all[..16]);
-    half
+    let all = ring::digest::digest(&SHA256, piece);
+    all.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
 /// The pieces of a body, of 2 to 32 kilobytes and about 6 on average.

@@ -5,9 +5,47 @@ use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::model::{Author, Event, ItemId, ItemKind, Part};
 use interlingua::pipe::EventReader;
 use interlingua::tape::{Limits, TapeBuf};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{Context, SHA256};
 
+use crate::error::StoreError;
 use crate::exchange::StoredExchange;
+use crate::store::Store;
+
+/// Fills the conversations and the response ids of a batch, where the caller left them empty.
+pub(crate) fn derive(
+    store: &mut (impl Store + ?Sized),
+    batch: &mut [StoredExchange],
+) -> Result<(), StoreError> {
+    for at in 0..batch.len() {
+        let (earlier, rest) = batch.split_at_mut(at);
+        let Some(exchange) = rest.first_mut() else { continue };
+        fill_response_ids(exchange);
+        if !exchange.facts.conversation.is_empty() {
+            continue;
+        }
+        let facts = &exchange.facts;
+        // A request that continues a response belongs to the conversation of the response.
+        let continued = match &facts.previous_response {
+            Some(id) => {
+                let is_it = |earlier: &&StoredExchange| {
+                    earlier.facts.client == facts.client && earlier.facts.response_id.as_ref() == Some(id)
+                };
+                match earlier.iter().rev().find(is_it) {
+                    Some(earlier) => Some(earlier.facts.conversation.clone()),
+                    None => store.response_conversation(&facts.client, id)?,
+                }
+            }
+            None => None,
+        };
+        let derived = continued.or_else(|| {
+            let dialect = Dialect::named(&facts.client_dialect)?;
+            conversation_key(&facts.client, dialect, &exchange.request)
+        });
+        // A request without a message of the user is a conversation of its own.
+        exchange.facts.conversation = derived.unwrap_or_else(|| facts.id.clone());
+    }
+    Ok(())
+}
 
 /// The key of the conversation that a request belongs to; `None` if the request has no message of a user.
 ///
@@ -39,14 +77,14 @@ pub fn conversation_key(client: &str, dialect: &'static Dialect, request: &[u8])
     reader.finish(|event| start.event(event));
     let ConversationStart { session, system, user, state: _ } = start;
     let user = user.filter(|text| !text.is_empty())?;
-    let mut digest = Sha256::new();
+    let mut digest = Context::new(&SHA256);
     for text in [client, &session, &system, &user] {
         // With its length, so that the border between two texts changes the digest.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text);
+        digest.update(&(text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
     }
-    let digest: [u8; 32] = digest.finalize().into();
-    let half = digest.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
+    let digest = digest.finish();
+    let half = digest.as_ref().first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
     Some(format!("conv_{half:032x}"))
 }
 
@@ -123,7 +161,7 @@ impl ConversationStart {
 const CONTINUED: &str = "openai-responses";
 
 /// Fills the ids of the response and of the previous response, where the caller left them empty.
-pub(crate) fn fill_response_ids(exchange: &mut StoredExchange) {
+fn fill_response_ids(exchange: &mut StoredExchange) {
     let StoredExchange { facts, request, response, .. } = exchange;
     if facts.client_dialect != CONTINUED || facts.response_id.is_some() {
         return;

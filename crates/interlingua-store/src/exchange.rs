@@ -160,17 +160,32 @@ fn new_id(now_ms: u64) -> String {
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(floor.max(last + 1)));
     // The closure always returns a value, so `fetch_update` returns the value before the update.
     let order = floor.max(last.unwrap_or(0) + 1);
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u64(order);
     let mut id = String::with_capacity(29);
     id.push_str("ex_");
-    for number in [order, hasher.finish()] {
-        for place in (0..13).rev() {
-            let digit = (number >> (place * 5)) & 31;
-            id.push(char::from(DIGITS[digit as usize]));
-        }
-    }
+    push_digits(&mut id, order);
+    push_digits(&mut id, random(order));
     id
+}
+
+/// A random name of 13 characters.
+pub(crate) fn random_name() -> String {
+    let mut name = String::with_capacity(13);
+    push_digits(&mut name, random(now_ms()));
+    name
+}
+
+fn random(seed: u64) -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(seed);
+    hasher.finish()
+}
+
+/// Appends a number as 13 digits.
+fn push_digits(text: &mut String, number: u64) {
+    for place in (0..13).rev() {
+        let digit = (number >> (place * 5)) & 31;
+        text.push(char::from(DIGITS[digit as usize]));
+    }
 }
 
 /// The digits of base 32 in ascending order, without letters that look like digits.

@@ -42,8 +42,11 @@
 mod body;
 mod database;
 mod derive;
+mod entry;
 mod error;
 mod exchange;
+mod journal;
+mod journalled;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod queue;
@@ -102,7 +105,7 @@ impl fmt::Debug for StorePlace {
 /// Opens a store. The operations of the store block; [`ExchangeRecorder`] is the door for asynchronous code.
 pub fn open(place: &StorePlace) -> Result<Box<dyn Store>, StoreError> {
     match place {
-        StorePlace::Sqlite(path) => Ok(Box::new(sql::SqlStore::new(sqlite::Sqlite::open(path)?)?)),
+        StorePlace::Sqlite(path) => Ok(Box::new(journalled::JournalledStore::open(path)?)),
         #[cfg(feature = "postgres")]
         StorePlace::Postgres(address) => {
             Ok(Box::new(sql::SqlStore::new(postgres::Postgres::open(address)?)?))

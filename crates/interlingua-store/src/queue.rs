@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exchange::StoredExchange;
 use crate::reply::{Reply, ReplySender};
@@ -21,6 +21,10 @@ pub(crate) struct Queue {
 struct QueueState {
     waiting: VecDeque<StoredExchange>,
     flushes: Vec<ReplySender<()>>,
+    /// Readers that wait for a transfer of the journal.
+    transfers: Vec<ReplySender<()>>,
+    /// The time of the next transfer of the journal; `None` while the journal is empty.
+    transfer_at: Option<Instant>,
     /// The number and bytes of all exchanges that are not stored yet, with the batch at hand.
     unstored: usize,
     unstored_bytes: usize,
@@ -41,6 +45,8 @@ pub(crate) struct Counts {
 pub(crate) struct Batch {
     pub(crate) exchanges: VecDeque<StoredExchange>,
     pub(crate) flushes: Vec<ReplySender<()>>,
+    pub(crate) transfers: Vec<ReplySender<()>>,
+    pub(crate) is_transfer_due: bool,
     pub(crate) closed: bool,
 }
 
@@ -79,6 +85,31 @@ impl Queue {
         reply
     }
 
+    /// Asks for a transfer of the journal. The reply comes after it.
+    pub(crate) fn transfer(&self) -> Reply<()> {
+        let (sender, reply) = Reply::pair();
+        let mut state = lock(&self.state);
+        if !state.closed {
+            state.transfers.push(sender);
+        }
+        self.changed(state);
+        reply
+    }
+
+    /// The readers that wait for a transfer of the journal.
+    pub(crate) fn take_transfers(&self) -> Vec<ReplySender<()>> {
+        std::mem::take(&mut lock(&self.state).transfers)
+    }
+
+    /// Asks for a transfer of the journal at this time or earlier.
+    pub(crate) fn transfer_by(&self, time: Instant) {
+        let mut state = lock(&self.state);
+        if state.transfer_at.is_none_or(|at| time < at) {
+            state.transfer_at = Some(time);
+            self.changed(state);
+        }
+    }
+
     /// Takes an exchange, unless too many wait.
     fn accept(&self, state: &mut QueueState, exchange: StoredExchange) -> bool {
         let weight = exchange.weight();
@@ -114,17 +145,26 @@ impl Queue {
 
     /// Waits until there is work, or until the time is over.
     pub(crate) fn next(&self, longest: Duration) -> Batch {
+        let end = Instant::now() + longest;
         let mut state = lock(&self.state);
-        let is_idle =
-            |state: &mut QueueState| state.waiting.is_empty() && state.flushes.is_empty() && !state.closed;
-        if is_idle(&mut state) && !longest.is_zero() {
+        while !state.has_work() {
+            let until = state.transfer_at.map_or(end, |at| at.min(end));
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
             state.is_writer_idle = true;
-            let waited = self.changed.wait_timeout_while(state, longest, is_idle);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.is_writer_idle = false;
         }
-        let QueueState { waiting, flushes, closed, .. } = &mut *state;
-        Batch { exchanges: std::mem::take(waiting), flushes: std::mem::take(flushes), closed: *closed }
+        let QueueState { waiting, flushes, transfers, transfer_at, closed, .. } = &mut *state;
+        Batch {
+            exchanges: std::mem::take(waiting),
+            flushes: std::mem::take(flushes),
+            transfers: std::mem::take(transfers),
+            is_transfer_due: transfer_at.take_if(|at| *at <= Instant::now()).is_some(),
+            closed: *closed,
+        }
     }
 
     /// Waits for a time; a close ends the pause.
@@ -139,6 +179,7 @@ impl Queue {
         let mut state = lock(&self.state);
         state.closed = true;
         state.flushes.clear();
+        state.transfers.clear();
         let dropped = std::mem::take(&mut state.waiting).len();
         self.counts.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
     }
@@ -148,6 +189,12 @@ impl Queue {
         let mut state = lock(&self.state);
         state.unstored -= exchanges.len();
         state.unstored_bytes -= exchanges.iter().map(StoredExchange::weight).sum::<usize>();
+    }
+}
+
+impl QueueState {
+    fn has_work(&self) -> bool {
+        !self.waiting.is_empty() || !self.flushes.is_empty() || !self.transfers.is_empty() || self.closed
     }
 }
 

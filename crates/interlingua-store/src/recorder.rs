@@ -2,25 +2,32 @@
 //!
 //! ```text
 //! record(exchange) --> queue, bounded in number and bytes --> writer thread: derive, batch, commit, retain
+//! record_and_flush(exchange) --> journal (SQLite only) --> writer thread, now and then: derive, batch, commit
 //! read(|store| …)  --> reader thread --> Reply, for `await` or `wait`
 //! ```
 //!
-//! The writer commits as soon as there is an exchange; the exchanges that arrive during a commit are the next batch.
+//! The writer commits as soon as there is an exchange in the queue; the exchanges that arrive during a commit are the next
+//! batch. An exchange in the journal is stored already, so the writer may wait for more of them. A read waits for the
+//! transfer of the journal.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use interlingua::dialects::Dialect;
-
-use crate::derive::{conversation_key, fill_response_ids};
+use crate::derive::derive;
 use crate::error::StoreError;
 use crate::exchange::{StoredExchange, now_ms};
+use crate::journal::{Appended, Journal, OpenedSegment, Segment, SegmentReader};
+use crate::journalled::{JournalledStore, transfer, unreadable};
 use crate::queue::{Batch, Counts, Queue, lock};
-use crate::reply::Reply;
+use crate::reply::{Reply, ReplySender};
+use crate::sql::SqlStore;
+use crate::sqlite::Sqlite;
 use crate::store::{Retention, Store};
 use crate::{StorePlace, open};
 
@@ -75,6 +82,13 @@ pub enum StoreTrouble<'e> {
     Refused(&'e str, &'e StoreError),
     /// The recorder was closed while the database was not available: the number of lost exchanges.
     Lost(u64, &'e StoreError),
+    /// The recorder was closed while the database was not available. The journal holds so many bytes of exchanges, which the
+    /// next recorder transfers.
+    Kept(u64, &'e StoreError),
+    /// The journal of a process that was killed ends with so many bytes that are no whole exchange. They were cut.
+    Cut(&'e Path, u64),
+    /// The file is no journal, or that of a newer program. The file stays.
+    Foreign(&'e Path),
     /// Old exchanges could not be deleted.
     Retention(&'e StoreError),
 }
@@ -90,6 +104,19 @@ impl fmt::Display for StoreTrouble<'_> {
             StoreTrouble::Refused(id, error) => write!(f, "the exchange `{id}` was not recorded: {error}"),
             StoreTrouble::Lost(count, error) => {
                 write!(f, "{count} exchanges were not recorded before the end: {error}")
+            }
+            StoreTrouble::Kept(bytes, error) => {
+                write!(f, "{bytes} bytes of exchanges stay in the journal until the next start: {error}")
+            }
+            StoreTrouble::Cut(path, bytes) => {
+                let path = path.display();
+                write!(
+                    f,
+                    "the journal `{path}` ended in the middle of an exchange; its last {bytes} bytes were cut"
+                )
+            }
+            StoreTrouble::Foreign(path) => {
+                write!(f, "`{}` is no journal of this version of the program; it was left", path.display())
             }
             StoreTrouble::Retention(error) => write!(f, "old exchanges could not be deleted: {error}"),
         }
@@ -122,15 +149,22 @@ impl fmt::Debug for ExchangeRecorder {
 
 struct Threads {
     queue: Arc<Queue>,
+    /// The journal of a store in SQLite.
+    journal: Option<Arc<Journal>>,
+    /// The bytes in the journal from which on calls wait for the database.
+    most_backlog: u64,
     reads: Mutex<Option<SyncSender<ReadJob>>>,
     running: Mutex<Vec<JoinHandle<()>>>,
 }
 
-type ReadJob = Box<dyn FnOnce(&mut dyn Store) + Send>;
+type ReadJob = Box<dyn FnOnce(Result<&mut dyn Store, StoreError>) + Send>;
 type Report = Box<dyn Fn(&StoreTrouble<'_>) + Send>;
 
 /// The largest number of reads that wait.
 const MOST_READS: usize = 1024;
+
+/// The time that an exchange is in the journal before it is transferred with those that came after it.
+const TRANSFER_PAUSE: Duration = Duration::from_millis(250);
 
 impl ExchangeRecorder {
     /// Opens the store and starts the threads. `report` receives events for the operator's log.
@@ -139,6 +173,7 @@ impl ExchangeRecorder {
         report: impl Fn(&StoreTrouble<'_>) + Send + 'static,
     ) -> Result<Self, StoreError> {
         let queue = Arc::new(Queue::new(settings.most_waiting, settings.most_waiting_bytes));
+        let most_backlog = settings.most_waiting_bytes as u64;
         let (reads, jobs) = sync_channel(MOST_READS);
         let place = settings.place.clone();
         let (writer_opened, writer_is_open) = Reply::pair();
@@ -146,24 +181,30 @@ impl ExchangeRecorder {
         let writer_queue = Arc::clone(&queue);
         let report: Report = Box::new(report);
         // The threads open their own connections, because a PostgreSQL client must not start inside of a runtime.
-        let writer = spawn("store-writer", move || match open(&settings.place) {
-            Ok(store) => {
-                writer_opened.send(Ok(()));
-                Writer { store, queue: writer_queue, settings, report, reported_drops: 0 }.run();
+        let writer = spawn("store-writer", move || match open_for_writer(&settings.place) {
+            Ok((store, journal)) => {
+                let opened = journal.clone();
+                let mut writer = Writer::new(store, journal, writer_queue, settings, report);
+                writer.transfer_ended();
+                writer_opened.send(Ok(opened));
+                writer.run();
             }
             Err(error) => writer_opened.send(Err(error)),
         })?;
         // The writer creates the tables first.
-        writer_is_open.wait()?;
-        let reader = spawn("store-reader", move || match open(&place) {
-            Ok(mut store) => {
-                reader_opened.send(Ok(()));
-                serve_reads(&jobs, &mut *store);
-            }
-            Err(error) => reader_opened.send(Err(error)),
-        })?;
+        let journal = writer_is_open.wait()?;
+        let (reader_queue, reader_journal) = (Arc::clone(&queue), journal.clone());
+        let reader =
+            spawn("store-reader", move || match open_for_reader(&place, reader_journal.as_deref()) {
+                Ok(mut store) => {
+                    reader_opened.send(Ok(()));
+                    serve_reads(&jobs, &mut *store, &reader_queue, reader_journal.as_deref());
+                }
+                Err(error) => reader_opened.send(Err(error)),
+            })?;
         let running = Mutex::new(vec![writer, reader]);
-        let recorder = Self(Arc::new(Threads { queue, reads: Mutex::new(Some(reads)), running }));
+        let reads = Mutex::new(Some(reads));
+        let recorder = Self(Arc::new(Threads { queue, journal, most_backlog, reads, running }));
         reader_is_open.wait()?;
         Ok(recorder)
     }
@@ -174,13 +215,26 @@ impl ExchangeRecorder {
         self.0.queue.push(exchange)
     }
 
-    /// Like [`ExchangeRecorder::record`], and delivers a result once the exchange is stored ([`ExchangeRecorder::flush`]).
+    /// Like [`ExchangeRecorder::record`], and delivers a result once the exchange is stored: a killed process does not lose
+    /// it. With SQLite, the calling thread writes the exchange to a file beside the database, and the result is there at
+    /// once. An exchange that the database refuses afterwards is reported, and counted by the next flush.
     pub fn record_and_flush(&self, exchange: StoredExchange) -> Reply<()> {
-        self.0.queue.push_and_flush(exchange)
+        let Threads { queue, journal, most_backlog, .. } = &*self.0;
+        if let Some(journal) = journal.as_ref().filter(|journal| journal.backlog() < *most_backlog) {
+            match journal.append(&exchange) {
+                Appended::First => queue.transfer_by(Instant::now() + TRANSFER_PAUSE),
+                Appended::Later if journal.backlog() > *most_backlog / 4 => queue.transfer_by(Instant::now()),
+                Appended::Later => {}
+                // The writer tries the database, and reports its error.
+                Appended::Not => return queue.push_and_flush(exchange),
+            }
+            return Reply::ready(Ok(()));
+        }
+        queue.push_and_flush(exchange)
     }
 
-    /// Delivers a result once every exchange that was recorded before is stored: a killed process does not lose them.
-    /// [`StoreError::Lost`] if the database refused some since the last flush.
+    /// Delivers a result once every exchange that was recorded before is in the database. [`StoreError::Lost`] if the
+    /// database refused some since the last flush.
     pub fn flush(&self) -> Reply<()> {
         self.0.queue.flush()
     }
@@ -191,7 +245,7 @@ impl ExchangeRecorder {
         operation: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<T> {
         let (sender, reply) = Reply::pair();
-        let job: ReadJob = Box::new(move |store| sender.send(operation(store)));
+        let job: ReadJob = Box::new(move |store| sender.send(store.and_then(operation)));
         if let Some(reads) = &*lock(&self.0.reads) {
             // A job that is dropped delivers an error.
             let _ = reads.try_send(job);
@@ -236,9 +290,36 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     thread.map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn serve_reads(jobs: &Receiver<ReadJob>, store: &mut dyn Store) {
+/// The store of the writer, and its journal in SQLite.
+type WriterStore = (Box<dyn Store>, Option<Arc<Journal>>);
+
+/// Opens the store of the writer, with a journal of its own in SQLite.
+fn open_for_writer(place: &StorePlace) -> Result<WriterStore, StoreError> {
+    let StorePlace::Sqlite(path) = place else { return Ok((open(place)?, None)) };
+    let store = SqlStore::new(Sqlite::open(path)?)?;
+    let cannot = |error: std::io::Error| {
+        StoreError::Open(path.display().to_string(), format!("its journal cannot be created: {error}"))
+    };
+    Ok((Box::new(store), Some(Arc::new(Journal::create(path).map_err(cannot)?))))
+}
+
+/// The store of the reader. The writer transfers the journal of this process.
+fn open_for_reader(place: &StorePlace, journal: Option<&Journal>) -> Result<Box<dyn Store>, StoreError> {
+    match (place, journal) {
+        (StorePlace::Sqlite(path), Some(journal)) => {
+            Ok(Box::new(JournalledStore::with_journals(path, journal.others())?))
+        }
+        _ => open(place),
+    }
+}
+
+fn serve_reads(jobs: &Receiver<ReadJob>, store: &mut dyn Store, queue: &Queue, journal: Option<&Journal>) {
     for job in jobs {
-        job(store);
+        let is_pending = journal.is_some_and(|journal| journal.backlog() > 0);
+        match if is_pending { queue.transfer().wait() } else { Ok(()) } {
+            Ok(()) => job(Ok(store)),
+            Err(error) => job(Err(error)),
+        }
     }
 }
 
@@ -255,27 +336,67 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 struct Writer {
     store: Box<dyn Store>,
+    journal: Option<Arc<Journal>>,
+    /// Segments of the journal that are not transferred.
+    sealed: VecDeque<Segment>,
+    /// Whether the last transfer of the journal failed.
+    is_transfer_waiting: bool,
+    transfer_pause: Duration,
     queue: Arc<Queue>,
     settings: RecorderSettings,
     report: Report,
     reported_drops: u64,
+    /// Exchanges that the database refused since the last flush.
+    lost: u64,
+    /// Those who wait until all calls are in the database.
+    flushes: Vec<ReplySender<()>>,
 }
 
 impl Drop for Writer {
     /// A writer that panics must not leave callers waiting for a flush.
     fn drop(&mut self) {
         self.queue.abandon();
+        if let Some(journal) = &self.journal {
+            journal.close();
+            journal.end();
+        }
     }
 }
 
 impl Writer {
+    fn new(
+        store: Box<dyn Store>,
+        journal: Option<Arc<Journal>>,
+        queue: Arc<Queue>,
+        settings: RecorderSettings,
+        report: Report,
+    ) -> Self {
+        Self {
+            store,
+            journal,
+            sealed: VecDeque::new(),
+            is_transfer_waiting: false,
+            transfer_pause: FIRST_PAUSE,
+            queue,
+            settings,
+            report,
+            reported_drops: 0,
+            lost: 0,
+            flushes: Vec::new(),
+        }
+    }
+
     fn run(mut self) {
         let mut next_retention = Instant::now();
-        // Failures since the last flush.
-        let mut lost = 0;
         loop {
-            let Batch { mut exchanges, flushes, closed } =
+            let Batch { mut exchanges, flushes, transfers, is_transfer_due, closed } =
                 self.queue.next(next_retention.saturating_duration_since(Instant::now()));
+            self.flushes.extend(flushes);
+            // Calls in the journal are older than those in the queue.
+            let has_work = !(exchanges.is_empty() && self.flushes.is_empty() && transfers.is_empty());
+            if is_transfer_due || has_work || closed {
+                self.transfer_for(transfers);
+            }
             while !exchanges.is_empty() {
                 let mut batch = Vec::new();
                 let mut bytes = 0;
@@ -286,23 +407,154 @@ impl Writer {
                         break;
                     }
                 }
-                lost += self.write(&mut batch);
+                self.lost += self.write(&mut batch);
                 self.queue.done(&batch);
             }
-            if !flushes.is_empty() {
-                let lost = std::mem::take(&mut lost);
-                for flush in flushes {
-                    flush.send(if lost == 0 { Ok(()) } else { Err(StoreError::Lost(lost)) });
-                }
-            }
+            self.deliver_flushes();
             self.report_drops();
             if closed {
+                self.transfer_last();
+                self.deliver_flushes();
                 break;
             }
             if Instant::now() >= next_retention && !self.retain() {
+                self.transfer_ended();
                 next_retention = Instant::now() + RETENTION_PAUSE;
             }
         }
+    }
+
+    /// Answers those who wait until all calls are in the database, unless some are still in the journal.
+    fn deliver_flushes(&mut self) {
+        if self.flushes.is_empty() || self.is_transfer_waiting {
+            return;
+        }
+        let lost = std::mem::take(&mut self.lost);
+        for flush in self.flushes.drain(..) {
+            flush.send(if lost == 0 { Ok(()) } else { Err(StoreError::Lost(lost)) });
+        }
+    }
+
+    /// Transfers the journal, and says so to those who wait for that. If the database is not available, the writer tries
+    /// again later.
+    fn transfer_for(&mut self, waiting: Vec<ReplySender<()>>) {
+        let done = self.transfer();
+        match &done {
+            Ok(()) => {
+                if std::mem::take(&mut self.is_transfer_waiting) {
+                    (self.report)(&StoreTrouble::Recovered);
+                }
+                self.transfer_pause = FIRST_PAUSE;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_transfer_waiting, true) {
+                    (self.report)(&StoreTrouble::Waiting(error));
+                }
+                self.queue.transfer_by(Instant::now() + self.transfer_pause);
+                self.transfer_pause = (self.transfer_pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        for reply in waiting {
+            reply.send(match &done {
+                Ok(()) => Ok(()),
+                Err(error) => Err(StoreError::Unavailable(error.to_string())),
+            });
+        }
+    }
+
+    /// Transfers the journal after the last call. Calls that cannot be transferred stay in the journal.
+    fn transfer_last(&mut self) {
+        let Some(journal) = self.journal.clone() else { return };
+        journal.close();
+        let end = Instant::now() + self.settings.last_tries;
+        while let Err(error) = self.transfer() {
+            if Instant::now() >= end {
+                (self.report)(&StoreTrouble::Kept(journal.backlog(), &error));
+                return;
+            }
+            self.queue.pause(FIRST_PAUSE);
+        }
+        self.is_transfer_waiting = false;
+    }
+
+    /// Transfers the journal.
+    fn transfer(&mut self) -> Result<(), StoreError> {
+        let Some(journal) = self.journal.clone() else { return Ok(()) };
+        self.sealed.extend(journal.seal());
+        while let Some(mut segment) = self.sealed.pop_front() {
+            let done = segment.reader().map_err(|error| unreadable(&error)).and_then(|mut reader| {
+                let done = self.transfer_segment(&mut reader);
+                journal.transferred(reader.at() - segment.transferred);
+                segment.transferred = reader.at();
+                done.map(|()| reader.rest())
+            });
+            match done {
+                Ok(0) => segment.delete(),
+                Ok(rest) => {
+                    // Another program has changed the file.
+                    (self.report)(&StoreTrouble::Cut(segment.path(), rest));
+                    self.lost += 1;
+                    journal.transferred(rest);
+                    segment.delete();
+                }
+                Err(error) => {
+                    self.sealed.push_front(segment);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Transfers the rest of a segment.
+    fn transfer_segment(&mut self, reader: &mut SegmentReader) -> Result<(), StoreError> {
+        loop {
+            let at = reader.at();
+            let mut batch = reader.batch().map_err(|error| unreadable(&error))?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let mut refused = 0;
+            let done = transfer(&mut *self.store, &mut batch, &mut |id, error| {
+                (self.report)(&StoreTrouble::Refused(id, error));
+                refused += 1;
+            });
+            if let Err(error) = done {
+                reader.go_back(at);
+                return Err(error);
+            }
+            self.lost += refused;
+            self.queue.counts.failed.fetch_add(refused, Ordering::Relaxed);
+            self.queue.counts.stored.fetch_add(batch.len() as u64 - refused, Ordering::Relaxed);
+        }
+    }
+
+    /// Transfers the journals of processes that were killed.
+    fn transfer_ended(&mut self) {
+        let Some(journal) = self.journal.clone() else { return };
+        if let Err(error) = self.try_transfer_ended(&journal) {
+            // The next start or the next retention tries again.
+            (self.report)(&StoreTrouble::Waiting(&error));
+        }
+    }
+
+    fn try_transfer_ended(&mut self, journal: &Journal) -> Result<(), StoreError> {
+        let ended = journal.others().lock_ended().map_err(|error| unreadable(&error))?;
+        for segment in &ended.segments {
+            match segment.reader(0).map_err(|error| unreadable(&error))? {
+                OpenedSegment::Reader(mut reader) => {
+                    self.transfer_segment(&mut reader)?;
+                    if reader.rest() > 0 {
+                        (self.report)(&StoreTrouble::Cut(&segment.path, reader.rest()));
+                    }
+                    segment.delete();
+                }
+                OpenedSegment::Deleted => {}
+                OpenedSegment::Foreign => (self.report)(&StoreTrouble::Foreign(&segment.path)),
+            }
+        }
+        ended.delete();
+        Ok(())
     }
 
     /// Stores a batch; returns the number of exchanges that were lost.
@@ -311,7 +563,7 @@ impl Writer {
         let mut end = None;
         let mut is_waiting = false;
         loop {
-            let done = self.derive(batch).and_then(|()| self.store.append(batch));
+            let done = derive(&mut *self.store, batch).and_then(|()| self.store.append(batch));
             let error = match done {
                 Ok(()) => {
                     if is_waiting {
@@ -337,6 +589,9 @@ impl Writer {
                 }
                 pause = FIRST_PAUSE;
             }
+            for reply in self.queue.take_transfers() {
+                reply.send(Err(StoreError::Unavailable(error.to_string())));
+            }
             self.queue.pause(pause);
             self.report_drops();
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -351,39 +606,6 @@ impl Writer {
             return 1;
         }
         batch.iter_mut().map(|exchange| self.write(std::slice::from_mut(exchange))).sum()
-    }
-
-    /// Fills the conversation and the response ids of a batch.
-    fn derive(&mut self, batch: &mut [StoredExchange]) -> Result<(), StoreError> {
-        for at in 0..batch.len() {
-            let (earlier, rest) = batch.split_at_mut(at);
-            let Some(exchange) = rest.first_mut() else { continue };
-            fill_response_ids(exchange);
-            if !exchange.facts.conversation.is_empty() {
-                continue;
-            }
-            let facts = &exchange.facts;
-            // A request that continues a response belongs to the conversation of the response.
-            let continued = match &facts.previous_response {
-                Some(id) => {
-                    let is_it = |earlier: &&StoredExchange| {
-                        earlier.facts.client == facts.client && earlier.facts.response_id.as_ref() == Some(id)
-                    };
-                    match earlier.iter().rev().find(is_it) {
-                        Some(earlier) => Some(earlier.facts.conversation.clone()),
-                        None => self.store.response_conversation(&facts.client, id)?,
-                    }
-                }
-                None => None,
-            };
-            let derived = continued.or_else(|| {
-                let dialect = Dialect::named(&facts.client_dialect)?;
-                conversation_key(&facts.client, dialect, &exchange.request)
-            });
-            // A request without a message of the user is a conversation of its own.
-            exchange.facts.conversation = derived.unwrap_or_else(|| facts.id.clone());
-        }
-        Ok(())
     }
 
     /// One step of the retention; returns whether more steps follow.

@@ -59,6 +59,12 @@ impl<T> Reply<T> {
         (ReplySender { slot: Arc::clone(&slot), sent: false }, Self(slot))
     }
 
+    /// A result that is there already.
+    pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
+        let state = Mutex::new(SlotState { result: Some(result), waker: None, is_blocking: false });
+        Self(Arc::new(Slot { state, delivered: Condvar::new() }))
+    }
+
     /// Blocks until the result is there. Asynchronous code uses `await` instead.
     pub fn wait(self) -> Result<T, StoreError> {
         let mut state = self.0.lock();

@@ -15,6 +15,7 @@ fn place(test: &str) -> PathBuf {
     for end in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{end}", path.display()));
     }
+    let _ = std::fs::remove_dir_all(format!("{}-calls", path.display()));
     path
 }
 
