@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use interlingua::dialects::{Dialect, agents};
 
+use super::aider::{self, HistorySession};
 use super::copy::{self, DatabaseCopy};
 use super::error::ArchiveError;
 use super::opencode::tree::{self, TreeSession};
@@ -22,6 +23,8 @@ pub struct SessionStore {
 enum StorePlace {
     Database(PathBuf),
     Tree(PathBuf),
+    /// A chat history of Aider.
+    History(PathBuf),
 }
 
 /// One session in a store.
@@ -42,15 +45,19 @@ enum SessionPlace {
     Cursor(Arc<cursor::Catalogue>, usize),
     /// The tree, and the session's files in it.
     Tree(PathBuf, TreeSession),
+    /// The chat history of Aider, and the session's place in it.
+    History(PathBuf, HistorySession),
 }
 
 impl SessionStore {
-    /// The store at a path, if there is one: a database, or the folder of a tree.
+    /// The store at a path, if there is one: a database, the folder of a tree, or a chat history.
     pub fn at(path: &Path) -> Option<Self> {
         let place = if tree::is_tree(path) {
             StorePlace::Tree(path.to_owned())
         } else if copy::is_database(path) {
             StorePlace::Database(path.to_owned())
+        } else if aider::is_history(path) {
+            StorePlace::History(path.to_owned())
         } else {
             return None;
         };
@@ -60,7 +67,7 @@ impl SessionStore {
     /// The path of the store.
     pub fn path(&self) -> &Path {
         match &self.place {
-            StorePlace::Database(path) | StorePlace::Tree(path) => path,
+            StorePlace::Database(path) | StorePlace::Tree(path) | StorePlace::History(path) => path,
         }
     }
 
@@ -75,6 +82,14 @@ impl SessionStore {
                     place: SessionPlace::Tree(path.clone(), session),
                 };
                 Ok(StoreContents { sessions: found.into_iter().map(stored).collect(), damage: Vec::new() })
+            }
+            StorePlace::History(path) => {
+                let stored = |session: HistorySession| StoredSession {
+                    id: session.id.clone(),
+                    place: SessionPlace::History(path.clone(), session),
+                };
+                let sessions = aider::sessions(path)?.into_iter().map(stored).collect();
+                Ok(StoreContents { sessions, damage: Vec::new() })
             }
         }
     }
@@ -137,6 +152,7 @@ impl StoredSession {
             SessionPlace::Opencode(..) | SessionPlace::Tree(..) => &agents::opencode::DIALECT,
             SessionPlace::Goose(..) => &agents::goose::DIALECT,
             SessionPlace::Cursor(..) => &agents::cursor_db::DIALECT,
+            SessionPlace::History(..) => &agents::aider::DIALECT,
         }
     }
 
@@ -148,6 +164,7 @@ impl StoredSession {
             SessionPlace::Goose(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Cursor(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
+            SessionPlace::History(path, session) => Box::new(aider::read(path, session)?),
         })
     }
 }

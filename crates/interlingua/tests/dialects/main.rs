@@ -12,6 +12,7 @@ mod sdk_user;
 mod support;
 
 mod acp;
+mod aider;
 mod amp;
 mod amp_stream;
 mod anthropic;

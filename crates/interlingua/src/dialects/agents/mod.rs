@@ -1,6 +1,7 @@
 //! Dialects of the agents family.
 
 pub mod acp;
+pub mod aider;
 pub mod amp;
 pub mod cline;
 pub mod copilot_chat;
