@@ -7,11 +7,13 @@
 pub(crate) mod aider;
 mod columns;
 mod copy;
+mod crush;
 mod cursor;
 mod document;
 mod error;
 mod goose;
 mod opencode;
+mod placing;
 mod rows;
 mod store;
 
@@ -22,6 +24,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::Dialect;
 use interlingua_report::safe;
 
+pub use copy::is_database;
 pub use error::ArchiveError;
 pub use store::{SessionStore, StoreContents, StoredSession};
 

@@ -11,7 +11,7 @@ use super::copy::{self, DatabaseCopy};
 use super::error::ArchiveError;
 use super::opencode::tree::{self, TreeSession};
 use super::rows::{RowReader, Table};
-use super::{cursor, goose, opencode};
+use super::{crush, cursor, goose, opencode};
 
 /// A place where an agent stores sessions.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ enum SessionPlace {
     Opencode(Arc<opencode::database::Catalogue>, usize),
     /// The catalogue of a database of Goose, and the session's number in it.
     Goose(Arc<goose::Catalogue>, usize),
+    /// The catalogue of a database of Crush, and the session's number in it.
+    Crush(Arc<crush::Catalogue>, usize),
     /// The catalogue of a database of Cursor's editor, and the session's number in it.
     Cursor(Arc<cursor::Catalogue>, usize),
     /// The tree, and the session's files in it.
@@ -119,6 +121,12 @@ fn of_database(copy: &Arc<DatabaseCopy>) -> Result<StoreContents, ArchiveError> 
         let place = |number| SessionPlace::Goose(Arc::clone(&catalogue), number);
         return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
     }
+    if let Some(reader) = open(crush::TABLES)? {
+        let (catalogue, damage) = crush::Catalogue::of(Arc::clone(copy), &reader)?;
+        let catalogue = Arc::new(catalogue);
+        let place = |number| SessionPlace::Crush(Arc::clone(&catalogue), number);
+        return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
+    }
     if let Some(reader) = open(cursor::TABLES)? {
         let (catalogue, damage) = cursor::Catalogue::of(Arc::clone(copy), &reader)?;
         let catalogue = Arc::new(catalogue);
@@ -151,6 +159,7 @@ impl StoredSession {
         match self.place {
             SessionPlace::Opencode(..) | SessionPlace::Tree(..) => &agents::opencode::DIALECT,
             SessionPlace::Goose(..) => &agents::goose::DIALECT,
+            SessionPlace::Crush(..) => &agents::crush::DIALECT,
             SessionPlace::Cursor(..) => &agents::cursor_db::DIALECT,
             SessionPlace::History(..) => &agents::aider::DIALECT,
         }
@@ -162,6 +171,7 @@ impl StoredSession {
         Ok(match &self.place {
             SessionPlace::Opencode(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Goose(catalogue, number) => Box::new(catalogue.read(*number)?),
+            SessionPlace::Crush(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Cursor(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
             SessionPlace::History(path, session) => Box::new(aider::read(path, session)?),

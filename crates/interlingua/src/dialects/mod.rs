@@ -61,6 +61,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::copilot_chat::DIALECT,
     &agents::cursor_db::DIALECT,
     &agents::aider::DIALECT,
+    &agents::crush::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,
 ];

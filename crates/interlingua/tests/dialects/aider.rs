@@ -15,7 +15,7 @@ fn entries(given: &Value) -> Vec<Value> {
     let (record, report) = convert_log_text("aider", "record", &document(given));
     assert_eq!((report.lost, &report.problems[..]), (0, &[][..]), "{:?}", report.lost_paths);
     let record: Value = serde_json::from_str(&record).expect("a document");
-    assert_eq!(record["session"]["cwd"], "/w", "{record}");
+    assert_eq!(record["session"]["environment"]["working-dir"], "/w", "{record}");
     record["session"]["entries"].as_array().expect("entries").clone()
 }
 
@@ -47,15 +47,18 @@ fn sent_tokens_include_cached_tokens() {
         "received": 6, "cost": 0.01});
     let found = with(&json!([{"kind": "assistant", "text": "x"}, tokens]), |entry| entry["token-usage"].is_object());
     let usage = &found["token-usage"];
-    assert_eq!(usage["input"], 1000, "{usage}");
-    assert_eq!((&usage["output"], &usage["cost"]), (&json!(6), &json!(0.01)), "{usage}");
+    // A record counts cached tokens as input, too.
+    let counts = ["input", "output", "cached", "cache-write"].map(|name| usage[name].as_u64());
+    assert_eq!(counts, [Some(2000), Some(6), Some(100), Some(900)], "{found}");
+    assert!(found.to_string().contains("0.01"), "{found}");
 }
 
 #[test]
 fn an_applied_edit_names_its_file() {
     let edit = json!({"kind": "edit", "text": "Applied edit to a.py", "path": "a.py", "diff": "@@\n-a\n+b\n"});
     let found = with(&json!([edit]), |entry| entry.to_string().contains("Applied edit"));
-    assert!(found["content"].to_string().contains("a.py") && found["content"].to_string().contains("+b"), "{found}");
+    let file = json!({"type": "file", "path": "a.py", "action": "patch", "diff": "@@\n-a\n+b\n"});
+    assert_eq!(found["data"]["content"][1], file, "{found}");
 }
 
 #[test]

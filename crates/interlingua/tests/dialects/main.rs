@@ -26,6 +26,7 @@ mod codex_exec;
 mod copilot_chat;
 mod copilot_cli;
 mod copilot_stream;
+mod crush;
 mod cursor;
 mod cursor_db;
 mod cursor_stream;

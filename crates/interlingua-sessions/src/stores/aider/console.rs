@@ -71,7 +71,7 @@ fn fact(text: &str, writer: &mut EntryWriter<'_>) -> Option<(&'static str, Membe
         "version"
     } else if let Some(model) = model(first) {
         put(&mut members, "model", model);
-        "model"
+        "main-model"
     } else if let Some(counts) = text.strip_prefix("Tokens: ") {
         tokens(counts, &mut members)?;
         "tokens"

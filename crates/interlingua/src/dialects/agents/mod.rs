@@ -7,6 +7,7 @@ pub mod cline;
 pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod copilot_stream;
+pub mod crush;
 pub mod cursor;
 pub mod cursor_db;
 pub mod cursor_stream;

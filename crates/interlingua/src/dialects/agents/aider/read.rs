@@ -4,7 +4,7 @@ use super::DIALECT;
 use crate::blocks::start_reasoning;
 use crate::framing::FrameKind;
 use crate::json::Str;
-use crate::log::SessionTracker;
+use crate::log::{SessionTracker, words_of_unknown};
 use crate::model::{
     Author, Event, Failure, FailureClass, Field, FileRef, ItemId, ItemKind, Notice, Origin, Part, Session, Shape,
     Stop, StopClass, Turn, Usage,
@@ -80,7 +80,7 @@ impl AiderReader {
             "command" => prompt(entry, Some(Origin::Command), out),
             "assistant" => answer(entry, out),
             "error" if entry.has_str("text") => failed(entry, out),
-            kind @ ("version" | "model") => {
+            kind @ ("version" | "main-model") => {
                 printed(entry, out);
                 let told = match kind {
                     "version" => Session {
@@ -102,7 +102,11 @@ impl AiderReader {
             "blank" | "stopped" | "console" | "edit" | "added" => printed(entry, out),
             _ => {
                 doc.report_foreign(DIALECT.name, out);
-                notice(entry.note_str("kind", Field::NoticeType), out);
+                let item = start_notice(entry.note_str("kind", Field::NoticeType), Shape::One, out);
+                if let Some(text) = words_of_unknown(entry) {
+                    out.delta(item, 0, Part::Text(text));
+                }
+                out.complete(item);
             }
         }
     }
