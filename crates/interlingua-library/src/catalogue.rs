@@ -249,9 +249,14 @@ impl Catalogue {
 
     /// The folders in which sessions ran.
     pub(crate) fn projects(&self) -> rusqlite::Result<Vec<PathBuf>> {
-        let mut asked = self.connection.prepare("SELECT DISTINCT cwd FROM session WHERE cwd IS NOT NULL ORDER BY cwd")?;
+        let mut asked =
+            self.connection.prepare("SELECT DISTINCT cwd FROM session WHERE cwd IS NOT NULL ORDER BY cwd")?;
         let folders = asked.query_map([], |row| Ok(PathBuf::from(row.get::<_, String>(0)?)))?;
-        Ok(folders.collect::<Result<Vec<_>, _>>()?.into_iter().filter(|folder| folder.is_absolute()).collect())
+        Ok(folders
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .filter(|folder| folder.is_absolute())
+            .collect())
     }
 
     /// The files with sessions whose words are not in the index, or have changed since: number, path and state.

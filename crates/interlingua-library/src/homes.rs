@@ -334,7 +334,8 @@ impl AgentHome {
             for pattern in self.patterns {
                 let paths = matching(&folder, &pattern.split('/').collect::<Vec<_>>());
                 let is_free = |path: &PathBuf| {
-                    !self.is_one_for_each_folder || !path.parent().is_some_and(|parent| taken.contains(parent))
+                    !self.is_one_for_each_folder
+                        || !path.parent().is_some_and(|parent| taken.contains(parent))
                 };
                 let paths: Vec<PathBuf> = paths.into_iter().filter(is_free).collect();
                 taken.extend(paths.iter().filter_map(|path| path.parent()).map(Path::to_owned));

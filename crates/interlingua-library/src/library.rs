@@ -109,7 +109,8 @@ impl Library {
         let mut all = 0;
         // The sessions of other agents name the projects in which further agents keep their sessions.
         for is_of_projects in [false, true] {
-            let environment = if is_of_projects { self.with_known_projects()? } else { self.environment.clone() };
+            let environment =
+                if is_of_projects { self.with_known_projects()? } else { self.environment.clone() };
             let mut changed = Vec::new();
             for home in HOMES.iter().filter(|home| home.is_of_projects() == is_of_projects) {
                 for path in home.files(&environment) {

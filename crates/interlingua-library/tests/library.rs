@@ -183,7 +183,8 @@ fn sessions_in_the_folders_of_known_projects_are_found() {
         {"path": "/gone", "data_dir": ".crush"},
     ]});
     fs::write(home.path().join(".local/share/crush/projects.json"), list.to_string()).expect("a list");
-    let library = || Library::open(Environment::new([("HOME".into(), home.path().into())])).expect("a library");
+    let library =
+        || Library::open(Environment::new([("HOME".into(), home.path().into())])).expect("a library");
     let found = || {
         let mut library = library();
         let refreshed = library.refresh(|_, _| ()).expect("a refresh");

@@ -87,23 +87,30 @@ fn brief(entries: &[Value]) -> Vec<(&str, &str)> {
 /// The Markdown of a document, written from the description of the format alone.
 fn restored(document: &Value) -> Vec<u8> {
     let newline = document["aider"]["newline"].as_str().unwrap_or("\n");
-    let mut bytes = of_member(&document["aider"], || {
-        let started = document["aider"]["started"].as_str().unwrap_or_default();
-        format!("\n# aider chat started at {started}\n\n")
-    }, newline);
+    let mut bytes = of_member(
+        &document["aider"],
+        || {
+            let started = document["aider"]["started"].as_str().unwrap_or_default();
+            format!("\n# aider chat started at {started}\n\n")
+        },
+        newline,
+    );
     for entry in document["entries"].as_array().expect("entries") {
         let usual = || {
             let text = entry["text"].as_str().expect("a text");
             let each = |mark: &str| {
-                let lines: Vec<String> =
-                    text.split('\n').map(|line| format!("{}  \n", format!("{mark}{line}").trim_end())).collect();
+                let lines: Vec<String> = text
+                    .split('\n')
+                    .map(|line| format!("{}  \n", format!("{mark}{line}").trim_end()))
+                    .collect();
                 lines.concat()
             };
             match entry["kind"].as_str().expect("a kind") {
                 "user" if text.is_empty() => "\n####  \n".to_owned(),
                 "user" | "command" | "blank" => {
                     // An empty line within a prompt keeps its space.
-                    let lines: Vec<String> = text.split('\n').map(|line| format!("#### {line}  \n")).collect();
+                    let lines: Vec<String> =
+                        text.split('\n').map(|line| format!("#### {line}  \n")).collect();
                     format!("\n{}", lines.concat())
                 }
                 "assistant" => match entry["reasoning"].as_str() {
@@ -151,7 +158,8 @@ fn without_zone(text: &str) -> Vec<Value> {
 fn recorded_histories_give_the_fixtures_of_the_dialect() {
     for name in RECORDED {
         let documents: String = texts(&recorded(name)).into_iter().map(|(_, text)| text).collect();
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures/agents/aider/2026-11");
+        let fixtures =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures/agents/aider/2026-11");
         let fixture = fixtures.join(format!("{name}.json"));
         if std::env::var_os("INTERLINGUA_BLESS").is_some() {
             fs::write(&fixture, &documents).expect("a fixture");
@@ -166,7 +174,8 @@ fn the_documents_hold_every_byte_of_a_history() {
     for name in RECORDED {
         let bytes = recorded(name);
         assert!(all_restored(&bytes) == bytes, "{name}");
-        let with_returns = String::from_utf8(bytes.clone()).expect("a text").replace('\n', "\r\n").into_bytes();
+        let with_returns =
+            String::from_utf8(bytes.clone()).expect("a text").replace('\n', "\r\n").into_bytes();
         assert!(all_restored(&with_returns) == with_returns, "{name}");
         for cut in (45..bytes.len()).step_by(7) {
             assert!(all_restored(&bytes[..cut]) == bytes[..cut], "{name} at {cut}");
@@ -200,7 +209,9 @@ fn each_heading_begins_a_session() {
 
 #[test]
 fn marks_in_an_answer_are_text() {
-    let found = entries("\n#### ask  \n\nAnswer\n\n> quoted\n> again\n\n#### Heading\n\n```\n> x\n```\n\n> Tokens: 1 sent, 2 received.  \n");
+    let found = entries(
+        "\n#### ask  \n\nAnswer\n\n> quoted\n> again\n\n#### Heading\n\n```\n> x\n```\n\n> Tokens: 1 sent, 2 received.  \n",
+    );
     assert_eq!(
         brief(&found),
         [
@@ -299,10 +310,13 @@ fn a_packed_history_is_read_as_all_its_documents() {
     let identity = opened.identify("history", &SourceHints::default()).expect("a dialect");
     assert_eq!(identity.dialect.name, "aider");
     let mut all = Vec::new();
-    let pushed = opened.each(|error| error, |piece| {
-        all.extend_from_slice(piece);
-        Ok(())
-    });
+    let pushed = opened.each(
+        |error| error,
+        |piece| {
+            all.extend_from_slice(piece);
+            Ok(())
+        },
+    );
     pushed.expect("read");
     let documents: String = texts(&recorded("tide")).into_iter().map(|(_, text)| text).collect();
     assert_eq!(String::from_utf8(all).expect("a text"), documents);

@@ -146,7 +146,9 @@ fn a_session_is_read_through_the_path_of_the_database() {
     // The document is detected alone, too.
     let document = opened.whole().expect("a short document");
     let found = interlingua::sniff::candidates(document, true);
-    assert!(matches!(found.decide(), interlingua::sniff::Detection::Clear(guess) if guess.dialect.name == "crush"));
+    assert!(
+        matches!(found.decide(), interlingua::sniff::Detection::Clear(guess) if guess.dialect.name == "crush")
+    );
 }
 
 #[test]

@@ -23,7 +23,8 @@ use super::rows::{RowReader, RowValues, Table};
 pub(crate) static TABLES: &[&Table] = &[SESSIONS, MESSAGES, FILES, READ_FILES];
 
 const SESSIONS: &Table = &Table { name: "sessions", needed: &["id", "title"], is_required: true };
-const MESSAGES: &Table = &Table { name: "messages", needed: &["session_id", "role", "parts"], is_required: true };
+const MESSAGES: &Table =
+    &Table { name: "messages", needed: &["session_id", "role", "parts"], is_required: true };
 /// The versions of changed files.
 const FILES: &Table = &Table { name: "files", needed: &["session_id"], is_required: false };
 /// The files that the agent has read. Older versions have no such table.

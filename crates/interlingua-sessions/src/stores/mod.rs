@@ -90,7 +90,8 @@ fn store_at(path: &Path) -> Option<SessionStore> {
 /// The sessions of the store at a path; `None` if the path is not a store. A file found in a directory is opened only
 /// if it has the extension of a database, so that most files are opened once.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, SourceError>> {
-    let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3", "vscdb", "md"].iter().any(|usual| end == *usual);
+    let is_called_so =
+        |end: &OsStr| ["db", "sqlite", "sqlite3", "vscdb", "md"].iter().any(|usual| end == *usual);
     let likely = named || path.is_dir() || path.extension().is_some_and(is_called_so);
     let store = likely.then(|| store_at(path)).flatten()?;
     let input = |(number, session)| SessionInput { store: path.to_owned(), number, session };

@@ -35,8 +35,9 @@ fn a_command_is_no_prompt() {
 
 #[test]
 fn reasoning_is_within_its_answer() {
-    let found =
-        with(&json!([{"kind": "assistant", "reasoning": "hm", "text": "done"}]), |entry| entry["type"] == "assistant");
+    let found = with(&json!([{"kind": "assistant", "reasoning": "hm", "text": "done"}]), |entry| {
+        entry["type"] == "assistant"
+    });
     assert_eq!(found["children"][0]["type"], "reasoning", "{found}");
     assert!(found.to_string().contains("\"hm\""), "{found}");
 }
@@ -45,7 +46,8 @@ fn reasoning_is_within_its_answer() {
 fn sent_tokens_include_cached_tokens() {
     let tokens = json!({"kind": "tokens", "text": "Tokens: …", "sent": 2000, "cacheWrite": 900, "cacheHit": 100,
         "received": 6, "cost": 0.01});
-    let found = with(&json!([{"kind": "assistant", "text": "x"}, tokens]), |entry| entry["token-usage"].is_object());
+    let found =
+        with(&json!([{"kind": "assistant", "text": "x"}, tokens]), |entry| entry["token-usage"].is_object());
     let usage = &found["token-usage"];
     // A record counts cached tokens as input, too.
     let counts = ["input", "output", "cached", "cache-write"].map(|name| usage[name].as_u64());
@@ -55,7 +57,8 @@ fn sent_tokens_include_cached_tokens() {
 
 #[test]
 fn an_applied_edit_names_its_file() {
-    let edit = json!({"kind": "edit", "text": "Applied edit to a.py", "path": "a.py", "diff": "@@\n-a\n+b\n"});
+    let edit =
+        json!({"kind": "edit", "text": "Applied edit to a.py", "path": "a.py", "diff": "@@\n-a\n+b\n"});
     let found = with(&json!([edit]), |entry| entry.to_string().contains("Applied edit"));
     let file = json!({"type": "file", "path": "a.py", "action": "patch", "diff": "@@\n-a\n+b\n"});
     assert_eq!(found["data"]["content"][1], file, "{found}");
@@ -81,7 +84,8 @@ fn the_classes_of_errors_are_those_of_litellm() {
 
 #[test]
 fn guesses_are_in_the_report() {
-    let tokens = json!({"kind": "tokens", "text": "Tokens: 1.2k sent, 6 received.", "sent": 1200, "received": 6});
+    let tokens =
+        json!({"kind": "tokens", "text": "Tokens: 1.2k sent, 6 received.", "sent": 1200, "received": 6});
     let (_, report) = convert_log_text("aider", "record", &document(&json!([tokens])));
     let notes = format!("{:?}", report.notes);
     assert!(notes.contains("rounds numbers") && notes.contains("no time zone"), "{notes}");

@@ -74,13 +74,17 @@ fn files_of_a_prompt_are_media() {
         {"type": "binary", "data": {"Path": "a.png", "MIMEType": "image/png", "Data": "AAAA"}},
         {"type": "finish", "data": {"reason": "stop", "time": 0}}]);
     let found = message("user", &parts).to_string();
-    assert!(found.contains("\"image/png\"") && found.contains("\"AAAA\"") && found.contains("\"a.png\""), "{found}");
+    assert!(
+        found.contains("\"image/png\"") && found.contains("\"AAAA\"") && found.contains("\"a.png\""),
+        "{found}"
+    );
 }
 
 #[test]
 fn the_origin_of_a_prompt_is_its_writer() {
     let origin = |session: &Value, row: &Value| {
-        let mut message = json!({"id": "m", "role": "user", "parts": [{"type": "text", "data": {"text": "x"}}]});
+        let mut message =
+            json!({"id": "m", "role": "user", "parts": [{"type": "text", "data": {"text": "x"}}]});
         message.as_object_mut().expect("a row").extend(row.as_object().expect("members").clone());
         let found = record(session, &json!([message]));
         let entries = found["entries"].as_array().expect("entries");
@@ -102,7 +106,8 @@ fn the_origin_of_a_prompt_is_its_writer() {
 fn an_error_that_ends_a_response_is_an_error() {
     let finish = json!({"type": "finish", "data": {"reason": "error", "time": 1, "message": "Provider Error",
         "details": "quota exceeded"}});
-    let row = json!({"id": "m", "role": "assistant", "parts": [{"type": "text", "data": {"text": "x"}}, finish]});
+    let row =
+        json!({"id": "m", "role": "assistant", "parts": [{"type": "text", "data": {"text": "x"}}, finish]});
     let found = record(&json!({}), &json!([row])).to_string();
     assert!(found.contains("quota exceeded") && found.contains("Provider Error"), "{found}");
 }

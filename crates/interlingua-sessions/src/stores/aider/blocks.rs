@@ -141,12 +141,16 @@ impl<'m> Cutter<'_, 'm> {
         let is_adjacent = at == begin;
         let after_console = self.found.last().is_some_and(|block| block.kind == BlockKind::Console);
         let (kind, end) = match self.certain(text) {
-            Some(BlockKind::Heading) if self.found.is_empty() => (BlockKind::Heading, at + 1 + self.blank(at + 1)),
+            Some(BlockKind::Heading) if self.found.is_empty() => {
+                (BlockKind::Heading, at + 1 + self.blank(at + 1))
+            }
             Some(BlockKind::User) => (BlockKind::User, self.while_lines(at, |text| self.is_prompt(text))),
             Some(BlockKind::Console) => (BlockKind::Console, at + 1),
             // A message of several lines has one mark at its beginning and one at its end.
             _ => match self.end_of_message(at) {
-                Some(end) if is_adjacent && (begins_message(text) || after_console) => (BlockKind::Console, end),
+                Some(end) if is_adjacent && (begins_message(text) || after_console) => {
+                    (BlockKind::Console, end)
+                }
                 _ => (BlockKind::Assistant, self.end_of_answer(at)),
             },
         };

@@ -111,13 +111,15 @@ fn added(line: &str) -> Option<&str> {
     let line = line.strip_suffix('.').unwrap_or(line);
     let name = line.strip_prefix("Added ")?.strip_suffix(" to the chat")?;
     // Other messages count what was added.
-    let is_count = name.contains(" of output") || name.starts_with(|first: char| first.is_ascii_digit()) && name.contains(' ');
+    let is_count = name.contains(" of output")
+        || name.starts_with(|first: char| first.is_ascii_digit()) && name.contains(' ');
     (!is_count).then_some(name)
 }
 
 /// Reads `1.2k sent, 300 received. Cost: $0.01 message, $0.02 session.`
 fn tokens(counts: &str, members: &mut Members) -> Option<()> {
-    let (counts, cost) = counts.split_once("Cost: ").map_or((counts, None), |(counts, cost)| (counts, Some(cost)));
+    let (counts, cost) =
+        counts.split_once("Cost: ").map_or((counts, None), |(counts, cost)| (counts, Some(cost)));
     for counted in counts.trim_end().trim_end_matches('.').split(", ") {
         let (number, what) = counted.trim().split_once(' ')?;
         let name = match what.trim_end_matches('.') {
@@ -130,7 +132,8 @@ fn tokens(counts: &str, members: &mut Members) -> Option<()> {
         members.raw(name, &count(number)?.to_string());
     }
     let message = cost.and_then(|cost| cost.trim().strip_prefix('$')?.split_once(' '));
-    let is_number = |cost: &str| cost.starts_with(|first: char| first.is_ascii_digit()) && cost.parse::<f64>().is_ok();
+    let is_number =
+        |cost: &str| cost.starts_with(|first: char| first.is_ascii_digit()) && cost.parse::<f64>().is_ok();
     if let Some((cost, _)) = message.filter(|(cost, _)| is_number(cost)) {
         members.raw("cost", cost);
     }

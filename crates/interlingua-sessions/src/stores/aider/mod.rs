@@ -183,7 +183,8 @@ fn heading(line: &[u8]) -> Option<&str> {
 fn write_document(markdown: &[u8], folder: Option<&str>, zone: &Zone, out: &mut String) {
     let found = blocks(markdown);
     let newline = if found.has_returns { "\r\n" } else { "\n" };
-    let mut writer = EntryWriter { markdown, newline, entries: Vec::new(), answer: String::new(), is_stopped: false };
+    let mut writer =
+        EntryWriter { markdown, newline, entries: Vec::new(), answer: String::new(), is_stopped: false };
     let mut head = Members::default();
     for block in &found.blocks {
         match block.kind {
@@ -328,7 +329,8 @@ impl Zone {
 
     /// A time of this machine in UTC.
     fn in_utc(&self, stamp: &str) -> Option<String> {
-        let mut asked = self.0.as_ref()?.prepare_cached("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'utc')").ok()?;
+        let mut asked =
+            self.0.as_ref()?.prepare_cached("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'utc')").ok()?;
         asked.query_row([stamp], |row| row.get(0)).ok()?
     }
 }

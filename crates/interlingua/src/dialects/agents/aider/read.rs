@@ -6,8 +6,8 @@ use crate::framing::FrameKind;
 use crate::json::Str;
 use crate::log::{SessionTracker, words_of_unknown};
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, FileRef, ItemId, ItemKind, Notice, Origin, Part, Session, Shape,
-    Stop, StopClass, Turn, Usage,
+    Author, Event, Failure, FailureClass, Field, FileRef, ItemId, ItemKind, Notice, Origin, Part, Session,
+    Shape, Stop, StopClass, Turn, Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -87,7 +87,9 @@ impl AiderReader {
                         cli_version: entry.note_str("version", Field::SessionVersion),
                         ..Session::default()
                     },
-                    _ => Session { model: entry.note_str("model", Field::SessionModel), ..Session::default() },
+                    _ => {
+                        Session { model: entry.note_str("model", Field::SessionModel), ..Session::default() }
+                    }
                 };
                 self.session.tell(DIALECT.name, told, out);
             }

@@ -48,7 +48,8 @@ pub(super) fn read_part(
         "binary" => {
             let bytes = data.take_str("Data", Field::MessageMedia);
             let media_type = data.take_str("MIMEType", Field::MediaType);
-            let name = data.get("Path").filter(|path| !Some(*path).word().is_empty()).take_text(Field::MediaName);
+            let name =
+                data.get("Path").filter(|path| !Some(*path).word().is_empty()).take_text(Field::MediaName);
             let media = |bytes| Media { name, ..Media::new(media_type, MediaSource::Base64(bytes)) };
             say(bytes.map(media).map(Part::Media), out);
         }

@@ -9,8 +9,8 @@ use crate::framing::FrameKind;
 use crate::json::Str;
 use crate::log::{SessionTracker, SpelledArguments};
 use crate::model::{
-    Author, Event, Failure, FailureClass, Field, FileRef, ItemKind, Notice, Origin, Part, Session, Shape, Stop,
-    StopClass, Turn, Usage,
+    Author, Event, Failure, FailureClass, Field, FileRef, ItemKind, Notice, Origin, Part, Session, Shape,
+    Stop, StopClass, Turn, Usage,
 };
 use crate::pipe::{Doc, EventSink, Reader};
 use crate::tape::{Kind, Member as _, Val, WantedNames};
@@ -81,7 +81,9 @@ impl CrushReader {
             "created_at",
             "updated_at",
         ]);
-        let Some(session) = root.get("crush").filter(|session| session.kind() == Kind::Object) else { return };
+        let Some(session) = root.get("crush").filter(|session| session.kind() == Kind::Object) else {
+            return;
+        };
         let [id, title, folder, parent, parent_call, created, updated] = session.find(&WANTED);
         let title = title.filter(|title| !Some(*title).word().is_empty());
         let told = Session {
@@ -106,8 +108,15 @@ impl CrushReader {
     }
 
     fn message(&mut self, doc: &Doc<'_>, out: &mut EventSink<'_>) {
-        const WANTED: WantedNames<7> =
-            WantedNames::new(["id", "role", "parts", "model", "provider", "created_at", "is_summary_message"]);
+        const WANTED: WantedNames<7> = WantedNames::new([
+            "id",
+            "role",
+            "parts",
+            "model",
+            "provider",
+            "created_at",
+            "is_summary_message",
+        ]);
         let row = doc.root;
         let [id, role, parts, model, provider, time, summary] = row.find(&WANTED);
         let author = match role.word() {
@@ -166,9 +175,9 @@ impl CrushReader {
         if role != "user" {
             return None;
         }
-        let hidden = parts.elements().find_map(|part| {
-            part.get("data")?.get("hidden").filter(|hidden| hidden.bool() == Some(true))
-        });
+        let hidden = parts
+            .elements()
+            .find_map(|part| part.get("data")?.get("hidden").filter(|hidden| hidden.bool() == Some(true)));
         if let Some(hidden) = hidden {
             hidden.note(Field::ItemOrigin);
             return Some(Origin::Harness);
@@ -184,7 +193,9 @@ impl CrushReader {
 fn spent(session: Val<'_>, out: &mut EventSink<'_>) {
     const WANTED: WantedNames<3> = WantedNames::new(["prompt_tokens", "completion_tokens", "cost"]);
     let [input, output, cost] = session.find(&WANTED);
-    let is_spent = |count: &Val<'_>| count.kind() == Kind::Number && count.text().bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    let is_spent = |count: &Val<'_>| {
+        count.kind() == Kind::Number && count.text().bytes().any(|byte| (b'1'..=b'9').contains(&byte))
+    };
     let (input, output, cost) = (input.filter(is_spent), output.filter(is_spent), cost.filter(is_spent));
     if input.is_none() && output.is_none() && cost.is_none() {
         return;
@@ -198,7 +209,11 @@ fn spent(session: Val<'_>, out: &mut EventSink<'_>) {
         ..Usage::default()
     };
     let usage = (usage != Usage::default()).then_some(usage);
-    out.event(&Event::Usage(Turn { usage, cost: cost.map(|cost| cost.note(Field::Cost)), ..Turn::default() }));
+    out.event(&Event::Usage(Turn {
+        usage,
+        cost: cost.map(|cost| cost.note(Field::Cost)),
+        ..Turn::default()
+    }));
 }
 
 /// Emits the reason why a response ended, and its error.
