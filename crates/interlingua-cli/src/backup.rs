@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
-use interlingua_library::{BackupReport, Environment, SavedState, SessionBackup};
+use interlingua_library::{BackupReport, Environment, Library, SavedState, SessionBackup};
 use interlingua_report::render::plural;
 use interlingua_report::safe;
 
@@ -60,6 +60,9 @@ const PAUSE: Duration = Duration::from_secs(60);
 pub(crate) fn save(args: &Backup, talk: &Talk) -> Result<Exit, CommandError> {
     let environment = Environment::of_process();
     let folder = backup_folder(args.folder.as_deref(), &environment)?;
+    // Without a catalogue, only the projects of this directory are known.
+    let known = Library::open(environment.clone()).and_then(|mut library| library.with_known_projects());
+    let environment = known.unwrap_or(environment);
     let mut backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
     if args.verify {
         return Ok(verify(&backup, talk));

@@ -21,7 +21,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use interlingua_report::safe;
 use interlingua_sessions::places::{TEMPORARY_BEGIN, TEMPORARY_END};
-use interlingua_sessions::{PrivateFolder, is_store};
+use interlingua_sessions::{PrivateFolder, is_database};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
@@ -211,7 +211,7 @@ impl SessionBackup {
         time: u64,
     ) -> Result<SavedState, BackupError> {
         let unread = |error| BackupError::File(path.to_owned(), error);
-        let (digest, bytes) = if is_store(path) {
+        let (digest, bytes) = if is_database(path) {
             // A database that is in use is copied by the database itself.
             let folder = PrivateFolder::new().map_err(unread)?;
             let copy = folder.numbered(1);

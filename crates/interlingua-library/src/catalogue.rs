@@ -247,6 +247,18 @@ impl Catalogue {
         sessions.collect()
     }
 
+    /// The folders in which sessions ran.
+    pub(crate) fn projects(&self) -> rusqlite::Result<Vec<PathBuf>> {
+        let mut asked =
+            self.connection.prepare("SELECT DISTINCT cwd FROM session WHERE cwd IS NOT NULL ORDER BY cwd")?;
+        let folders = asked.query_map([], |row| Ok(PathBuf::from(row.get::<_, String>(0)?)))?;
+        Ok(folders
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .filter(|folder| folder.is_absolute())
+            .collect())
+    }
+
     /// The files with sessions whose words are not in the index, or have changed since: number, path and state.
     pub(crate) fn without_words(&self) -> rusqlite::Result<Vec<(i64, PathBuf, String)>> {
         let mut asked = self.connection.prepare(

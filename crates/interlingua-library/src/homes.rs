@@ -8,23 +8,45 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: Vec<(OsString, OsString)>,
+    /// The folders of projects, in which some agents keep their sessions.
+    projects: Vec<PathBuf>,
 }
 
 impl Environment {
-    /// The environment of this process.
+    /// The environment of this process. The current directory and the root of its repository are projects.
     pub fn of_process() -> Self {
-        Self { variables: std::env::vars_os().collect() }
+        let environment = Self { variables: std::env::vars_os().collect(), projects: Vec::new() };
+        let Ok(here) = std::env::current_dir() else { return environment };
+        let root = here.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+        environment.with_projects([here].into_iter().chain(root))
     }
 
-    /// An environment with these variables.
+    /// An environment with these variables, without projects.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self { variables: variables.into_iter().collect() }
+        Self { variables: variables.into_iter().collect(), projects: Vec::new() }
+    }
+
+    /// Adds the folders of projects.
+    #[must_use]
+    pub fn with_projects(mut self, projects: impl IntoIterator<Item = PathBuf>) -> Self {
+        for project in projects {
+            if !self.projects.contains(&project) {
+                self.projects.push(project);
+            }
+        }
+        self
     }
 
     /// A variable that is set and not empty, as a path.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         let found = self.variables.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| PathBuf::from(value)).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// A folder below the folder for data of the user.
+    fn data_folder(&self, folder: &str) -> Option<PathBuf> {
+        let data = self.path("XDG_DATA_HOME").or_else(|| Some(self.home()?.join(".local/share")))?;
+        Some(data.join(folder))
     }
 
     /// The home folder of the user.
@@ -60,6 +82,20 @@ enum Folder {
     Data(&'static str),
     /// The folder for settings of the user, where editors keep their state.
     Settings,
+    /// The folder of each project. The agent may keep a list of its projects in a file.
+    Project { list: Option<ProjectList> },
+}
+
+/// A file in which an agent lists its projects: `{"projects":[{"path":…,"data_dir":…}]}`.
+#[derive(Debug)]
+struct ProjectList {
+    /// A variable that names the folder of the file.
+    variable: &'static str,
+    /// Otherwise the file is in this folder below the folder for data of the user.
+    folder: &'static str,
+    file: &'static str,
+    /// The file with the sessions in the folder for the data of a project.
+    sessions: &'static str,
 }
 
 /// The homes of all agents whose sessions can be read.
@@ -185,7 +221,45 @@ pub static HOMES: &[AgentHome] = &[
         is_one_for_each_folder: false,
         companions: &[],
     },
+    AgentHome {
+        dialect: "aider",
+        folder: Folder::Project { list: None },
+        patterns: &[".aider.chat.history.md"],
+        is_one_for_each_folder: false,
+        companions: &[".aider.input.history"],
+    },
+    AgentHome {
+        dialect: "crush",
+        folder: Folder::Project {
+            list: Some(ProjectList {
+                variable: "CRUSH_GLOBAL_DATA",
+                folder: "crush",
+                file: "projects.json",
+                sessions: "crush.db",
+            }),
+        },
+        patterns: &[".crush/crush.db"],
+        is_one_for_each_folder: false,
+        companions: &[],
+    },
 ];
+
+impl ProjectList {
+    /// The files with sessions of all listed projects. A list that cannot be read names none.
+    fn files(&self, environment: &Environment) -> Vec<PathBuf> {
+        let folder = environment.path(self.variable).or_else(|| environment.data_folder(self.folder));
+        let list = folder.and_then(|folder| std::fs::read(folder.join(self.file)).ok());
+        let list: Option<serde_json::Value> = list.and_then(|list| serde_json::from_slice(&list).ok());
+        let projects = list.as_ref().and_then(|list| list.get("projects")?.as_array());
+        let data = projects.into_iter().flatten().filter_map(|project| {
+            let data = Path::new(project.get("data_dir")?.as_str()?);
+            // A relative folder is below that of its project.
+            let path = project.get("path").and_then(serde_json::Value::as_str).unwrap_or_default();
+            Some(Path::new(path).join(data).join(self.sessions))
+        });
+        data.filter(|path| path.is_absolute() && path.is_file()).collect()
+    }
+}
 
 impl AgentHome {
     /// The home of the agent with that dialect.
@@ -193,7 +267,31 @@ impl AgentHome {
         HOMES.iter().find(|home| home.dialect == dialect)
     }
 
-    /// The folder of the agent; `None` if the user has no home folder.
+    /// Whether the agent keeps its sessions in the folders of projects.
+    pub(crate) const fn is_of_projects(&self) -> bool {
+        matches!(self.folder, Folder::Project { .. })
+    }
+
+    /// The folders of the agent that exist.
+    fn folders(&self, environment: &Environment) -> Vec<PathBuf> {
+        let folders = match self.folder {
+            Folder::Project { .. } => environment.projects.clone(),
+            Folder::Own { .. } | Folder::OtherHome { .. } | Folder::Data(_) | Folder::Settings => {
+                self.folder(environment).into_iter().collect()
+            }
+        };
+        folders.into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+
+    /// The files with sessions that a list of the agent names.
+    fn listed(&self, environment: &Environment) -> Vec<PathBuf> {
+        match &self.folder {
+            Folder::Project { list: Some(list) } => list.files(environment),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The folder of the agent; `None` if the user has no home folder, or if the agent has a folder in each project.
     pub fn folder(&self, environment: &Environment) -> Option<PathBuf> {
         let below_home = |folder: &str| environment.home().map(|home| home.join(folder));
         match self.folder {
@@ -203,44 +301,51 @@ impl AgentHome {
             Folder::OtherHome { variable, folder } => {
                 environment.path(variable).or_else(|| environment.home()).map(|home| home.join(folder))
             }
-            Folder::Data(folder) => {
-                let data = environment.path("XDG_DATA_HOME").or_else(|| below_home(".local/share"));
-                data.map(|data| data.join(folder))
-            }
+            Folder::Data(folder) => environment.data_folder(folder),
             Folder::Settings => {
                 let named = environment.path("XDG_CONFIG_HOME").or_else(|| environment.path("APPDATA"));
                 let of_apple = || below_home("Library/Application Support").filter(|folder| folder.is_dir());
                 named.or_else(of_apple).or_else(|| below_home(".config"))
             }
+            Folder::Project { .. } => None,
         }
     }
 
     /// The files of the agent that a backup saves: every file of a session, and the files that belong to it. A tree is one path.
     pub fn saved_files(&self, environment: &Environment) -> Vec<PathBuf> {
-        let Some(folder) = self.folder(environment).filter(|folder| folder.is_dir()) else {
-            return Vec::new();
-        };
         let mut taken = HashSet::new();
-        let patterns = self.patterns.iter().chain(self.companions);
-        let paths = patterns.flat_map(|pattern| matching(&folder, &pattern.split('/').collect::<Vec<_>>()));
-        paths.filter(|path| taken.insert(path.clone())).collect()
+        let mut saved = Vec::new();
+        for folder in self.folders(environment) {
+            for pattern in self.patterns.iter().chain(self.companions) {
+                let paths = matching(&folder, &pattern.split('/').collect::<Vec<_>>());
+                saved.extend(paths.into_iter().filter(|path| taken.insert(path.clone())));
+            }
+        }
+        saved.extend(self.listed(environment).into_iter().filter(|path| taken.insert(path.clone())));
+        saved
     }
 
     /// The session files and the stores of the agent.
     pub fn files(&self, environment: &Environment) -> Vec<PathBuf> {
-        let Some(folder) = self.folder(environment).filter(|folder| folder.is_dir()) else {
-            return Vec::new();
-        };
-        let mut taken: HashSet<PathBuf> = HashSet::new();
         let mut files = Vec::new();
-        for pattern in self.patterns {
-            let paths = matching(&folder, &pattern.split('/').collect::<Vec<_>>());
-            let is_free = |path: &PathBuf| {
-                !self.is_one_for_each_folder || !path.parent().is_some_and(|parent| taken.contains(parent))
-            };
-            let paths: Vec<PathBuf> = paths.into_iter().filter(is_free).collect();
-            taken.extend(paths.iter().filter_map(|path| path.parent()).map(Path::to_owned));
-            files.extend(paths);
+        for folder in self.folders(environment) {
+            // The folders whose sessions a pattern before has found.
+            let mut taken: HashSet<PathBuf> = HashSet::new();
+            for pattern in self.patterns {
+                let paths = matching(&folder, &pattern.split('/').collect::<Vec<_>>());
+                let is_free = |path: &PathBuf| {
+                    !self.is_one_for_each_folder
+                        || !path.parent().is_some_and(|parent| taken.contains(parent))
+                };
+                let paths: Vec<PathBuf> = paths.into_iter().filter(is_free).collect();
+                taken.extend(paths.iter().filter_map(|path| path.parent()).map(Path::to_owned));
+                files.extend(paths);
+            }
+        }
+        for path in self.listed(environment) {
+            if !files.contains(&path) {
+                files.push(path);
+            }
         }
         files
     }

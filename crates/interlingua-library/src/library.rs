@@ -106,26 +106,39 @@ impl Library {
         mut progress: impl FnMut(usize, usize),
     ) -> Result<Refreshed, CatalogueError> {
         let mut known = self.stored(|catalogue| catalogue.stamps())?;
-        let mut changed = Vec::new();
-        for home in HOMES {
-            for path in home.files(&self.environment) {
-                let Some(stamp) = catalogue::stamp(&path) else { continue };
-                if known.remove(&*path.to_string_lossy()).as_ref() != Some(&stamp) {
-                    changed.push((home, path, stamp));
+        let mut all = 0;
+        // The sessions of other agents name the projects in which further agents keep their sessions.
+        for is_of_projects in [false, true] {
+            let environment =
+                if is_of_projects { self.with_known_projects()? } else { self.environment.clone() };
+            let mut changed = Vec::new();
+            for home in HOMES.iter().filter(|home| home.is_of_projects() == is_of_projects) {
+                for path in home.files(&environment) {
+                    let Some(stamp) = catalogue::stamp(&path) else { continue };
+                    if known.remove(&*path.to_string_lossy()).as_ref() != Some(&stamp) {
+                        changed.push((home, path, stamp));
+                    }
                 }
             }
+            let before = all;
+            all += changed.len();
+            let work = |(home, path, stamp): &(&AgentHome, PathBuf, String)| read(home, path, stamp, reading);
+            in_parallel(&changed, work, |number, file| {
+                progress(before + number, all);
+                self.stored(|catalogue| catalogue.replace(&file))
+            })?;
         }
         if !known.is_empty() {
             self.stored(|catalogue| catalogue.forget(known.keys()))?;
         }
-        let all = changed.len();
-        let work = |(home, path, stamp): &(&AgentHome, PathBuf, String)| read(home, path, stamp, reading);
-        in_parallel(&changed, work, |number, file| {
-            progress(number, all);
-            self.stored(|catalogue| catalogue.replace(&file))
-        })?;
         let failed = self.stored(|catalogue| catalogue.failures())?;
         Ok(Refreshed { read: all, failed })
+    }
+
+    /// The environment with the projects of the sessions in the catalogue.
+    pub fn with_known_projects(&mut self) -> Result<Environment, CatalogueError> {
+        let projects = self.stored(|catalogue| catalogue.projects())?;
+        Ok(self.environment.clone().with_projects(projects))
     }
 
     /// Every session in the catalogue, the newest first.

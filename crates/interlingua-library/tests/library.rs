@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use interlingua_library::{Environment, Library, ListedSession, NameError, SessionName};
+use interlingua_library::{Environment, Library, ListedSession, NameError, SessionBackup, SessionName};
 
 /// A home folder with one session of each of these agents, copied from the fixtures of the core.
 const SESSIONS: [(&str, &str); 9] = [
@@ -146,4 +146,88 @@ fn sessions_have_names() {
     for path in ["-", "logs", "a.jsonl", "./1234", "logs/*.jsonl", "1234567 8"] {
         assert_eq!(SessionName::of(Path::new(path)), None, "{path}");
     }
+}
+
+/// A chat history of Aider in a project.
+const HISTORY: &str = "\n# aider chat started at 2026-11-18 20:00:49\n\n> Aider v0.86.2  \n\n#### Raise the tide.  \n\nDone.\n\n\
+    > Tokens: 740 sent, 88 received.  \n\n# aider chat started at 2026-11-18 21:00:00\n\n\n#### /exit  \n";
+
+/// A session of Claude Code in a project.
+fn session_in(project: &Path) -> String {
+    let line = serde_json::json!({"type": "user", "uuid": "u", "parentUuid": null, "version": "2",
+        "sessionId": "11111111-0000-4000-8000-000000000009", "cwd": project, "timestamp": "2026-11-01T00:00:00.000Z",
+        "message": {"role": "user", "content": "hi"}});
+    format!("{line}\n")
+}
+
+#[test]
+fn sessions_in_the_folders_of_known_projects_are_found() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (known, listed) = (home.path().join("known"), home.path().join("listed"));
+    let logs = home.path().join(".claude/projects/-w");
+    for folder in [&known, &listed.join(".crush"), &logs, &home.path().join(".local/share/crush")] {
+        fs::create_dir_all(folder).expect("a folder");
+    }
+    let log = logs.join("1.jsonl");
+    fs::write(&log, session_in(&known)).expect("a log");
+    fs::write(known.join(".aider.chat.history.md"), HISTORY).expect("a history");
+    let database = rusqlite::Connection::open(listed.join(".crush/crush.db")).expect("a database");
+    let tables = "CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT, created_at INTEGER);
+        CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, created_at INTEGER);
+        INSERT INTO sessions VALUES ('c0ffee01', 'Tides', 1793872800);
+        INSERT INTO messages VALUES ('m', 'c0ffee01', 'user', '[{\"type\":\"text\",\"data\":{\"text\":\"hi\"}}]', 1793872801);";
+    database.execute_batch(tables).expect("tables");
+    drop(database);
+    let list = serde_json::json!({"projects": [
+        {"path": listed, "data_dir": listed.join(".crush")},
+        {"path": "/gone", "data_dir": ".crush"},
+    ]});
+    fs::write(home.path().join(".local/share/crush/projects.json"), list.to_string()).expect("a list");
+    let library =
+        || Library::open(Environment::new([("HOME".into(), home.path().into())])).expect("a library");
+    let found = || {
+        let mut library = library();
+        let refreshed = library.refresh(|_, _| ()).expect("a refresh");
+        assert_eq!(refreshed.failed, Vec::new());
+        let mut found: Vec<(String, String, Option<String>)> = library
+            .sessions()
+            .expect("sessions")
+            .into_iter()
+            .map(|session| (session.agent.clone(), session.id(), session.overview.cwd))
+            .collect();
+        found.sort();
+        found
+    };
+    let row = |agent: &str, id: &str, cwd: &Path| {
+        (agent.to_owned(), id.to_owned(), Some(cwd.to_string_lossy().into_owned()))
+    };
+    let expected = [
+        row("aider", "2026-11-18_20-00-49", &known),
+        row("aider", "2026-11-18_21-00-00", &known),
+        row("claude-code", "11111111-0000-4000-8000-000000000009", &known),
+        row("crush", "c0ffee01", &listed),
+    ];
+    // The first refresh finds the sessions in projects of which it has just read.
+    assert_eq!(found(), expected);
+    // A project that was found once stays known.
+    fs::remove_file(&log).expect("removed");
+    assert_eq!(found(), [&expected[..2], &expected[3..]].concat());
+    fs::remove_file(known.join(".aider.chat.history.md")).expect("removed");
+    assert_eq!(found(), expected[3..]);
+    assert_eq!(library().refresh(|_, _| ()).expect("a refresh").read, 0);
+}
+
+#[test]
+fn a_backup_saves_the_sessions_of_projects() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = home.path().join("project");
+    fs::create_dir_all(&project).expect("a folder");
+    let history = project.join(".aider.chat.history.md");
+    fs::write(&history, HISTORY).expect("a history");
+    let environment = Environment::new([("HOME".into(), home.path().into())]).with_projects([project]);
+    let mut backup = SessionBackup::open(&home.path().join("backup")).expect("a backup");
+    let report = backup.save(&environment, 1).expect("saved");
+    assert_eq!((report.saved, report.failed), (1, Vec::new()));
+    let state = &backup.states()[0];
+    assert_eq!((&state.path, state.bytes), (&history, HISTORY.len() as u64));
 }

@@ -53,5 +53,7 @@ pub use identify::SourceHints;
 pub use joined::{Family, SeparatedInput, is_joined, kinship};
 pub use private::{PrivateFolder, remove_private_folders};
 pub use sources::{FoundFile, FoundFiles, InputPlace, Opened, check_patterns, find};
-pub use stores::{ArchiveError, SessionInput, SessionStore, StoreContents, StoredSession, is_store};
+pub use stores::{
+    ArchiveError, SessionInput, SessionStore, StoreContents, StoredSession, is_database, is_store,
+};
 pub use unpack::{MOST_UNPACKED, Packing, UnpackDamage, UnpackError};

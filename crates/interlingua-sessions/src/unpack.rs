@@ -1,7 +1,7 @@
 //! Compressed input: gzip and zstd, detected by their first bytes regardless of the file name, and unpacked chunk by
 //! chunk. Memory use is the window of the format (32 KiB for gzip, at most [`WINDOW`] for zstd), independent of the
-//! unpacked size. A record in CBOR, compressed or not, is read as its JSON text, and a log of changes as the document that
-//! the changes give ([`crate::changes`]).
+//! unpacked size. A record in CBOR, compressed or not, is read as its JSON text, a log of changes as the document that the
+//! changes give ([`crate::changes`]), and a chat history of Aider as the documents of its sessions.
 
 use std::error::Error;
 use std::fmt;
@@ -16,6 +16,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::changes;
+use crate::stores::aider;
 
 /// The largest supported zstd window: the default limit of the `zstd` command.
 const WINDOW: u64 = 128 << 20;
@@ -74,7 +75,7 @@ pub(crate) struct Unpacked {
     ahead: Cursor<Vec<u8>>,
     /// The JSON text of a record in CBOR.
     record: Option<Box<RecordJson<File>>>,
-    /// Whether the bytes are the document of a log of changes.
+    /// Whether the bytes are documents that the input gives: a log of changes, or a chat history.
     is_applied: bool,
 }
 
@@ -124,10 +125,24 @@ impl Unpacked {
             let document = changes::apply(Cursor::new(first).chain(&mut *self))?;
             self.ahead = Cursor::new(document);
             self.is_applied = true;
+        } else if self.begins_with_history(&mut first)? {
+            let documents = aider::documents(Cursor::new(first).chain(&mut *self))?;
+            self.ahead = Cursor::new(documents);
+            self.is_applied = true;
         } else {
             self.ahead = Cursor::new(first);
         }
         Ok(())
+    }
+
+    /// Whether the input begins with a session of Aider.
+    fn begins_with_history(&mut self, first: &mut Vec<u8>) -> io::Result<bool> {
+        for beginning in aider::BEGINNINGS {
+            if self.begins_with(beginning, first)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the input begins with these bytes. Reads no byte after a difference, because a pipe may have no more.
@@ -140,8 +155,8 @@ impl Unpacked {
         Ok(first.starts_with(beginning))
     }
 
-    /// Whether the size of the file is not the size of the text: the input is compressed, a record in CBOR, or a log of
-    /// changes.
+    /// Whether the size of the file is not the size of the text: the input is compressed, a record in CBOR, a log of changes,
+    /// or a chat history.
     pub(crate) const fn is_changed(&self) -> bool {
         self.packing().is_some() || self.record.is_some() || self.is_applied
     }

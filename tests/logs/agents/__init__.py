@@ -5,11 +5,11 @@ gives a `Facts`, or one for each session where a file may hold several. The more
 """
 
 from agents import (
-    amp, claude_code, cline, codex, copilot_chat, copilot_cli, cursor, cursor_db, droid, gemini_cli, goose, kimi_cli, kimi_code, opencode, pi,
-    qwen_code)
+    aider, amp, claude_code, cline, codex, copilot_chat, copilot_cli, crush, cursor, cursor_db, droid, gemini_cli, goose, kimi_cli,
+    kimi_code, opencode, pi, qwen_code)
 
 AGENTS = [
-    copilot_chat, copilot_cli, kimi_code, kimi_cli, qwen_code, droid, goose, cline, pi, amp, opencode, gemini_cli, codex, claude_code, cursor_db,
-    cursor]
+    aider, crush, copilot_chat, copilot_cli, kimi_code, kimi_cli, qwen_code, droid, goose, cline, pi, amp, opencode, gemini_cli, codex,
+    claude_code, cursor_db, cursor]
 for agent in AGENTS:
     agent.TAKES_LISTS = agent in (gemini_cli, opencode)  # a bare list of messages

@@ -53,6 +53,12 @@ pub(crate) fn write_row<const N: usize>(
     out.push_str(&members.finish());
 }
 
+/// The column of the session's id, if the document itself has that id.
+pub(crate) fn told_by_place(row: &RowValues<'_>, session: &str) -> BTreeSet<String> {
+    let is_id = |value| matches!(value, ValueRef::Text(id) if id == session.as_bytes());
+    row.get("session_id").is_some_and(is_id).then(|| "session_id".to_owned()).into_iter().collect()
+}
+
 /// A value as text. Invalid UTF-8 is replaced; [`Members::note_bytes`] keeps the bytes.
 pub(crate) fn plain(value: ValueRef<'_>) -> String {
     match value {

@@ -22,7 +22,7 @@ pub(crate) struct DatabaseCopy {
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Whether a file is an SQLite database.
-pub(crate) fn is_database(path: &Path) -> bool {
+pub fn is_database(path: &Path) -> bool {
     let mut begin = [0; 16];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
     read.is_ok() && begin == *MAGIC

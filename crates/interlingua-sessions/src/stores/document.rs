@@ -97,7 +97,7 @@ impl Members {
     }
 
     /// Adds the members of another object.
-    fn append(&mut self, more: Members) {
+    pub(crate) fn append(&mut self, more: Members) {
         let Members { json, names, others, bytes } = more;
         let taken = names.iter().any(|name| self.names.contains(name));
         if taken {

@@ -24,7 +24,7 @@ impl ArchiveError {
         match self {
             ArchiveError::Io(path, error) => format!("`{}`: {error}", name(path)),
             ArchiveError::NotStore(path) => {
-                format!("`{}` is a database, but not one of OpenCode, Goose or Cursor", name(path))
+                format!("`{}` is a database, but not one of OpenCode, Goose, Crush or Cursor", name(path))
             }
             ArchiveError::Damaged(path, why) => format!("`{}` is a damaged database: {why}", name(path)),
             ArchiveError::Refused(path, what) => format!("`{}`: {what}", name(path)),

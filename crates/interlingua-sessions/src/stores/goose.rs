@@ -7,16 +7,17 @@
 //! The numbers of tokens have the names of their columns, as in exports of older versions, which Goose still imports. A row
 //! that names no session is in a document of its own.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
-use super::columns::{Column, ColumnForm, Key, order, plain, taken, write_row};
+use super::columns::{Column, ColumnForm, plain, told_by_place, write_row};
 use super::copy::DatabaseCopy;
 use super::document::{Members, PieceReader, text};
 use super::error::ArchiveError;
+use super::placing::{SessionRows, place};
 use super::rows::{RowReader, RowValues, Table};
 
 /// The tables of Goose.
@@ -32,41 +33,19 @@ const LEDGER: &Table = &Table { name: "usage_ledger", needed: &["session_id"], i
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     copy: Arc<DatabaseCopy>,
-    sessions: Vec<SessionRows>,
+    sessions: Vec<SessionRows<2>>,
 }
-
-/// The rows of one session, by row number.
-#[derive(Debug, Default)]
-struct SessionRows {
-    id: String,
-    /// `None` if other rows name a session that has no row.
-    row: Option<i64>,
-    messages: Vec<i64>,
-    ledger: Vec<i64>,
-}
-
-/// The id of the document for rows that name no session.
-const NO_SESSION: &str = "rows-without-session";
 
 impl Catalogue {
-    /// Finds all rows. Also returns the errors: a damaged table, or a damaged part of a table, does not hide the
-    /// others.
+    /// Finds all rows, and the errors of damaged parts. Goose sorts messages by their times, and messages of one second by
+    /// their numbers.
     pub(crate) fn of(
         copy: Arc<DatabaseCopy>,
         reader: &RowReader,
     ) -> Result<(Self, Vec<ArchiveError>), ArchiveError> {
-        let mut damage = Vec::new();
-        let mut placing = Placing::default();
-        placing.sessions(taken(reader.scan(SESSIONS, ["created_at", "id"]), &mut damage));
-        for table in [MESSAGES, LEDGER] {
-            placing.rows(table, taken(reader.scan(table, ["created_timestamp", "session_id"]), &mut damage));
-        }
-        if placing.sessions.is_empty()
-            && let Some(first) = damage.pop()
-        {
-            return Err(first);
-        }
-        Ok((Self { copy, sessions: placing.sessions }, damage))
+        let tables = [(MESSAGES, "created_timestamp"), (LEDGER, "created_timestamp")];
+        let (sessions, damage) = place(reader, SESSIONS, tables)?;
+        Ok((Self { copy, sessions }, damage))
     }
 
     /// The ids of the sessions. Ids may repeat.
@@ -81,10 +60,11 @@ impl Catalogue {
         let (mut step, mut ended) = (0, false);
         Ok(PieceReader::new(move |out: &mut String| {
             let Some(session) = catalogue.sessions.get(number) else { return Ok(false) };
-            let document = SessionDocument { session, reader: &reader };
+            let [messages, ledger] = &session.tables;
+            let document = SessionDocument { session, messages, ledger, reader: &reader };
             let written = match step {
                 0 => document.write_head(out),
-                step if step <= session.messages.len() => document.write_message(step - 1, out),
+                step if step <= messages.len() => document.write_message(step - 1, out),
                 _ if !std::mem::replace(&mut ended, true) => document.write_tail(out),
                 _ => return Ok(false),
             };
@@ -92,44 +72,6 @@ impl Catalogue {
             written.map_err(io::Error::other)?;
             Ok(true)
         }))
-    }
-}
-
-/// Assigns rows to sessions.
-#[derive(Default)]
-struct Placing {
-    sessions: Vec<SessionRows>,
-    by_id: HashMap<Vec<u8>, usize>,
-}
-
-impl Placing {
-    fn sessions(&mut self, mut rows: Vec<(i64, [Key; 2])>) {
-        rows.sort_by_cached_key(|(number, [time, id])| (time.clone(), id.clone(), *number));
-        for (number, [_, id]) in rows {
-            let at = self.sessions.len();
-            let shown = id.as_deref().map_or_else(|| NO_SESSION.into(), String::from_utf8_lossy).into_owned();
-            self.sessions.push(SessionRows { id: shown, row: Some(number), ..SessionRows::default() });
-            self.by_id.entry(id.unwrap_or_else(|| NO_SESSION.into())).or_insert(at);
-        }
-    }
-
-    /// Goose sorts messages by their times, and messages of one second by their numbers.
-    fn rows(&mut self, table: &Table, mut rows: Vec<(i64, [Key; 2])>) {
-        rows.sort_by_cached_key(|(number, [time, _])| (order(time), *number));
-        for (row, [_, id]) in rows {
-            let id = id.unwrap_or_else(|| NO_SESSION.into());
-            let at = *self.by_id.entry(id).or_insert_with_key(|id| {
-                let id = String::from_utf8_lossy(id).into_owned();
-                self.sessions.push(SessionRows { id, ..SessionRows::default() });
-                self.sessions.len() - 1
-            });
-            let Some(session) = self.sessions.get_mut(at) else { continue };
-            if table.name == MESSAGES.name {
-                session.messages.push(row);
-            } else {
-                session.ledger.push(row);
-            }
-        }
     }
 }
 
@@ -163,7 +105,9 @@ const MESSAGE: [Column; 5] = [
 ];
 
 struct SessionDocument<'d> {
-    session: &'d SessionRows,
+    session: &'d SessionRows<2>,
+    messages: &'d [i64],
+    ledger: &'d [i64],
     reader: &'d RowReader,
 }
 
@@ -171,7 +115,7 @@ impl SessionDocument<'_> {
     /// `{"id":…,"conversation":[`
     fn write_head(&self, out: &mut String) -> Result<(), ArchiveError> {
         if let Some(row) = self.session.row {
-            self.reader.row(SESSIONS, row, |row| write_session(row, self.session.messages.len(), out))?;
+            self.reader.row(SESSIONS, row, |row| write_session(row, self.messages.len(), out))?;
             // The list is the last member of the open object.
             out.pop();
             out.push(',');
@@ -185,13 +129,13 @@ impl SessionDocument<'_> {
     }
 
     fn write_message(&self, number: usize, out: &mut String) -> Result<(), ArchiveError> {
-        let Some(row) = self.session.messages.get(number) else { return Ok(()) };
+        let Some(row) = self.messages.get(number) else { return Ok(()) };
         if number > 0 {
             out.push(',');
         }
         self.reader.row(MESSAGES, *row, |row| {
             let mut members = Members::default();
-            let mut told = self.told_by_place(row);
+            let mut told = told_by_place(row, &self.session.id);
             for (name, column, form) in MESSAGE {
                 members.put(name, row.get(column), form);
                 told.insert(column.to_owned());
@@ -224,23 +168,17 @@ impl SessionDocument<'_> {
             })?;
         }
         let mut open = ",\"usage_ledger\":[";
-        for row in &self.session.ledger {
+        for row in self.ledger {
             out.push_str(open);
             open = ",";
             self.reader.row(LEDGER, *row, |row| {
-                let told: Vec<String> = self.told_by_place(row).into_iter().collect();
+                let told = told_by_place(row, &self.session.id);
                 let told: Vec<&str> = told.iter().map(String::as_str).collect();
                 write_row(row, ["model"], &told, out);
             })?;
         }
-        out.push_str(if self.session.ledger.is_empty() { "}\n" } else { "]}\n" });
+        out.push_str(if self.ledger.is_empty() { "}\n" } else { "]}\n" });
         Ok(())
-    }
-
-    /// The column of the session's id, if the document itself has that id.
-    fn told_by_place(&self, row: &RowValues<'_>) -> BTreeSet<String> {
-        let is_id = |value| matches!(value, ValueRef::Text(id) if id == self.session.id.as_bytes());
-        row.get("session_id").is_some_and(is_id).then(|| "session_id".to_owned()).into_iter().collect()
     }
 }
 

@@ -4,13 +4,16 @@
 //! never opens, locks or writes the user's files: it works on a copy in a folder that only the user can open, and the
 //! folder is removed afterwards. Only the tables of sessions can be read, because the same database may hold credentials.
 
+pub(crate) mod aider;
 mod columns;
 mod copy;
+mod crush;
 mod cursor;
 mod document;
 mod error;
 mod goose;
 mod opencode;
+mod placing;
 mod rows;
 mod store;
 
@@ -21,6 +24,7 @@ use std::path::{Path, PathBuf};
 use interlingua::dialects::Dialect;
 use interlingua_report::safe;
 
+pub use copy::is_database;
 pub use error::ArchiveError;
 pub use store::{SessionStore, StoreContents, StoredSession};
 
@@ -86,7 +90,8 @@ fn store_at(path: &Path) -> Option<SessionStore> {
 /// The sessions of the store at a path; `None` if the path is not a store. A file found in a directory is opened only
 /// if it has the extension of a database, so that most files are opened once.
 pub(crate) fn sessions(path: &Path, named: bool) -> Option<Result<StoreInputs, SourceError>> {
-    let is_called_so = |end: &OsStr| ["db", "sqlite", "sqlite3", "vscdb"].iter().any(|usual| end == *usual);
+    let is_called_so =
+        |end: &OsStr| ["db", "sqlite", "sqlite3", "vscdb", "md"].iter().any(|usual| end == *usual);
     let likely = named || path.is_dir() || path.extension().is_some_and(is_called_so);
     let store = likely.then(|| store_at(path)).flatten()?;
     let input = |(number, session)| SessionInput { store: path.to_owned(), number, session };

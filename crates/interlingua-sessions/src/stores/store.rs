@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use interlingua::dialects::{Dialect, agents};
 
+use super::aider::{self, HistorySession};
 use super::copy::{self, DatabaseCopy};
 use super::error::ArchiveError;
 use super::opencode::tree::{self, TreeSession};
 use super::rows::{RowReader, Table};
-use super::{cursor, goose, opencode};
+use super::{crush, cursor, goose, opencode};
 
 /// A place where an agent stores sessions.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct SessionStore {
 enum StorePlace {
     Database(PathBuf),
     Tree(PathBuf),
+    /// A chat history of Aider.
+    History(PathBuf),
 }
 
 /// One session in a store.
@@ -38,19 +41,25 @@ enum SessionPlace {
     Opencode(Arc<opencode::database::Catalogue>, usize),
     /// The catalogue of a database of Goose, and the session's number in it.
     Goose(Arc<goose::Catalogue>, usize),
+    /// The catalogue of a database of Crush, and the session's number in it.
+    Crush(Arc<crush::Catalogue>, usize),
     /// The catalogue of a database of Cursor's editor, and the session's number in it.
     Cursor(Arc<cursor::Catalogue>, usize),
     /// The tree, and the session's files in it.
     Tree(PathBuf, TreeSession),
+    /// The chat history of Aider, and the session's place in it.
+    History(PathBuf, HistorySession),
 }
 
 impl SessionStore {
-    /// The store at a path, if there is one: a database, or the folder of a tree.
+    /// The store at a path, if there is one: a database, the folder of a tree, or a chat history.
     pub fn at(path: &Path) -> Option<Self> {
         let place = if tree::is_tree(path) {
             StorePlace::Tree(path.to_owned())
         } else if copy::is_database(path) {
             StorePlace::Database(path.to_owned())
+        } else if aider::is_history(path) {
+            StorePlace::History(path.to_owned())
         } else {
             return None;
         };
@@ -60,7 +69,7 @@ impl SessionStore {
     /// The path of the store.
     pub fn path(&self) -> &Path {
         match &self.place {
-            StorePlace::Database(path) | StorePlace::Tree(path) => path,
+            StorePlace::Database(path) | StorePlace::Tree(path) | StorePlace::History(path) => path,
         }
     }
 
@@ -75,6 +84,14 @@ impl SessionStore {
                     place: SessionPlace::Tree(path.clone(), session),
                 };
                 Ok(StoreContents { sessions: found.into_iter().map(stored).collect(), damage: Vec::new() })
+            }
+            StorePlace::History(path) => {
+                let stored = |session: HistorySession| StoredSession {
+                    id: session.id.clone(),
+                    place: SessionPlace::History(path.clone(), session),
+                };
+                let sessions = aider::sessions(path)?.into_iter().map(stored).collect();
+                Ok(StoreContents { sessions, damage: Vec::new() })
             }
         }
     }
@@ -102,6 +119,12 @@ fn of_database(copy: &Arc<DatabaseCopy>) -> Result<StoreContents, ArchiveError> 
         let (catalogue, damage) = goose::Catalogue::of(Arc::clone(copy), &reader)?;
         let catalogue = Arc::new(catalogue);
         let place = |number| SessionPlace::Goose(Arc::clone(&catalogue), number);
+        return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
+    }
+    if let Some(reader) = open(crush::TABLES)? {
+        let (catalogue, damage) = crush::Catalogue::of(Arc::clone(copy), &reader)?;
+        let catalogue = Arc::new(catalogue);
+        let place = |number| SessionPlace::Crush(Arc::clone(&catalogue), number);
         return Ok(StoreContents { sessions: stored(catalogue.ids(), place), damage });
     }
     if let Some(reader) = open(cursor::TABLES)? {
@@ -136,7 +159,9 @@ impl StoredSession {
         match self.place {
             SessionPlace::Opencode(..) | SessionPlace::Tree(..) => &agents::opencode::DIALECT,
             SessionPlace::Goose(..) => &agents::goose::DIALECT,
+            SessionPlace::Crush(..) => &agents::crush::DIALECT,
             SessionPlace::Cursor(..) => &agents::cursor_db::DIALECT,
+            SessionPlace::History(..) => &agents::aider::DIALECT,
         }
     }
 
@@ -146,8 +171,10 @@ impl StoredSession {
         Ok(match &self.place {
             SessionPlace::Opencode(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Goose(catalogue, number) => Box::new(catalogue.read(*number)?),
+            SessionPlace::Crush(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Cursor(catalogue, number) => Box::new(catalogue.read(*number)?),
             SessionPlace::Tree(root, session) => Box::new(tree::read(root, session)?),
+            SessionPlace::History(path, session) => Box::new(aider::read(path, session)?),
         })
     }
 }

@@ -60,6 +60,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &agents::cline::DIALECT,
     &agents::copilot_chat::DIALECT,
     &agents::cursor_db::DIALECT,
+    &agents::aider::DIALECT,
+    &agents::crush::DIALECT,
     &export::atif::DIALECT,
     &export::otel::DIALECT,
 ];

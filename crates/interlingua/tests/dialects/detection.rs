@@ -588,8 +588,8 @@ fn a_head_line_of_a_similar_log_rules_a_dialect_out() {
     }
 }
 
-/// Logs that resemble logs of other agents: a log of Droid is never one of Pi, and logs of Crush and Aider are read by no
-/// dialect.
+/// Logs that resemble logs of other agents: a log of Droid is never one of Pi. A row of Crush and the Markdown of Aider become
+/// documents before they are detected.
 #[test]
 fn logs_of_other_agents_are_taken_for_none_of_ours() {
     let droid = [

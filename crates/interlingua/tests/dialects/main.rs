@@ -12,6 +12,7 @@ mod sdk_user;
 mod support;
 
 mod acp;
+mod aider;
 mod amp;
 mod amp_stream;
 mod anthropic;
@@ -25,6 +26,7 @@ mod codex_exec;
 mod copilot_chat;
 mod copilot_cli;
 mod copilot_stream;
+mod crush;
 mod cursor;
 mod cursor_db;
 mod cursor_stream;

@@ -255,6 +255,7 @@ const TABLES: &[Excuse] = &[
         "the history stage before the writer makes it a message; this law hands events to the writer",
     ),
     ("goose", "opencode", "item/time", "a result stands with its call and has the call's time"),
+    ("crush", "opencode", "item/time", "a result stands with its call and has the call's time"),
     ("*", "cline", "item/time", "the made-up id of a session follows from the time of its first item"),
     ("*", "amp", "item/time", "a thread begins with its first item, if nobody tells when it began"),
     ("*", "amp", "event/time", "a thread begins with its first item, if nobody tells when it began"),

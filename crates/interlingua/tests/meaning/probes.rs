@@ -128,6 +128,14 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"composer":{"composerId":"c"},"bubbles":[{"bubbleId":"a","type":1,"text":"hi"},{"bubbleId":"b","type":"unreadable","raw":"{x"}]}
 "#,
     ),
+    // A row of Crush's database whose parts are no list, and a result without a call.
+    (
+        "crush",
+        Role::Log,
+        r#"
+{"crush":{"id":"c"},"rows":[{"id":"a","role":"user","parts":"torn ["},{"id":"b","role":"tool","parts":[{"type":"tool_result","data":{"tool_call_id":"x","content":"no call","is_error":true}}]}]}
+"#,
+    ),
     // Printed output of OpenCode, which `--from opencode` reads as a log.
     ("opencode", Role::Log, include_str!("../../fixtures/agents/opencode_stream/2026-11/shapes.jsonl")),
     ("opencode", Role::Log, include_str!("../../fixtures/agents/opencode_stream/2026-11/tools.jsonl")),

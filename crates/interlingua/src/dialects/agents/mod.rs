@@ -1,11 +1,13 @@
 //! Dialects of the agents family.
 
 pub mod acp;
+pub mod aider;
 pub mod amp;
 pub mod cline;
 pub mod copilot_chat;
 pub mod copilot_cli;
 pub mod copilot_stream;
+pub mod crush;
 pub mod cursor;
 pub mod cursor_db;
 pub mod cursor_stream;
