@@ -288,7 +288,7 @@ fn an_answer_that_was_stopped_says_so() {
 fn the_folder_of_a_history_is_that_of_its_session() {
     let scratch = Scratch::new();
     let path = scratch.file(".aider.chat.history.md", &recorded("tide"));
-    let found = find(&[scratch.0.clone()], None);
+    let found = find(std::slice::from_ref(&scratch.0), None);
     assert!(found.failed.is_empty() && found.skipped.is_empty(), "{:?} {:?}", found.failed, found.skipped);
     assert_eq!(found.files.len(), 2);
     let input = InputPlace::of(&path.join("2026-11-18_20-16-39"));

@@ -71,8 +71,9 @@ impl Catalogue {
                     catalogue.write_head(session, &reader, out).map_err(io::Error::other)?;
                 }
                 if at == 0 && is_written {
-                    let comma = if list == 0 { "" } else { "," };
-                    out.push_str(&format!("{comma}\"{name}\":["));
+                    out.push_str(if list == 0 { "\"" } else { ",\"" });
+                    out.push_str(name);
+                    out.push_str("\":[");
                 }
                 if let Some(row) = rows.get(at) {
                     out.push_str(if at > 0 { "," } else { "" });

@@ -67,16 +67,15 @@ impl<const N: usize> Placing<N> {
         rows.sort_by_cached_key(|(number, [time, _])| (order(time), *number));
         for (row, [_, id]) in rows {
             let id = id.unwrap_or_else(|| NO_SESSION.into());
-            let at = match self.by_id.get(&id) {
-                Some(at) => *at,
-                None => {
-                    let at = self.add(&id, None);
-                    self.by_id.insert(id, at);
-                    at
-                }
-            };
-            let rows = self.sessions.get_mut(at).and_then(|session| session.tables.get_mut(table));
-            rows.into_iter().for_each(|rows| rows.push(row));
+            let known = self.by_id.get(&id).copied();
+            let at = known.unwrap_or_else(|| {
+                let at = self.add(&id, None);
+                self.by_id.insert(id, at);
+                at
+            });
+            if let Some(rows) = self.sessions.get_mut(at).and_then(|session| session.tables.get_mut(table)) {
+                rows.push(row);
+            }
         }
     }
 }

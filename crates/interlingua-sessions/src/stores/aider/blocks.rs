@@ -213,14 +213,14 @@ impl<'m> Cutter<'_, 'm> {
             if !text.is_empty() {
                 continue;
             }
-            let next = (at..).find(|at| self.text(*at).is_none_or(|text| !text.is_empty())).unwrap_or(at);
+            let next = self.while_lines(at, <[u8]>::is_empty);
             match self.text(next).map(|text| self.certain(text)) {
                 // Empty lines at the end of the session belong to the answer.
                 None => return self.lines.len(),
                 // A prompt begins with an empty line of its own.
                 Some(Some(BlockKind::Console)) => return next,
                 Some(Some(_)) => return at.max(next - 1),
-                Some(None) => {}
+                Some(None) => at = next,
             }
         }
         at

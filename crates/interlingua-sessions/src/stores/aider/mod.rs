@@ -232,7 +232,7 @@ impl EntryWriter<'_> {
             put(head, "newline", self.newline);
         }
         let n = self.newline;
-        self.keep(self.bytes(block), &format!("{n}# aider chat started at {started}{n}{n}"), head);
+        Self::keep(self.bytes(block), &format!("{n}# aider chat started at {started}{n}{n}"), head);
     }
 
     fn user(&mut self, block: &Block<'_>) {
@@ -284,12 +284,12 @@ impl EntryWriter<'_> {
         put(&mut members, "kind", kind);
         put(&mut members, "text", plain);
         members.append(others);
-        self.keep(self.bytes(block), usual, &mut members);
+        Self::keep(self.bytes(block), usual, &mut members);
         self.entries.push(members.finish());
     }
 
     /// Keeps the Markdown of an entry, unless it is the usual one.
-    fn keep(&self, bytes: &[u8], usual: &str, members: &mut Members) {
+    fn keep(bytes: &[u8], usual: &str, members: &mut Members) {
         if bytes != usual.as_bytes() {
             put(members, "raw", &String::from_utf8_lossy(bytes));
             members.bytes("raw", bytes);
