@@ -11,7 +11,7 @@ def mine(values):
 
 
 def read(values):
-    found = []
+    found = {}
     for session in values:
         facts = Facts()
         row = at(session, "crush")
@@ -21,7 +21,7 @@ def read(values):
             facts.spend(input=spent["prompt_tokens"], output=spent["completion_tokens"])
         for message in maps(at(session, "rows")):
             one(facts, message)
-        found.append(facts)
+        found[row.get("id")] = facts
     return found
 
 
@@ -46,7 +46,8 @@ def piece(facts, kind, data, author, time):
     if kind == "text":
         facts.say(author, text_of(data.get("text")), time)
     elif kind == "shell_command":
-        facts.say(author, (text_of(data.get("command")) or "") + (text_of(data.get("output")) or ""), time)
+        facts.say(author, text_of(data.get("command")), time)
+        facts.say(author, text_of(data.get("output")), time)
     elif kind == "reasoning":
         facts.think(text_of(data.get("thinking")), time)
     elif kind == "image_url":
