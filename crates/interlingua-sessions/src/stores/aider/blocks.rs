@@ -213,7 +213,7 @@ impl<'m> Cutter<'_, 'm> {
             if !text.is_empty() {
                 continue;
             }
-            let next = at + self.lines.iter().skip(at).take_while(|line| line.text.is_empty()).count();
+            let next = self.while_lines(at, <[u8]>::is_empty);
             match self.text(next).map(|text| self.certain(text)) {
                 // Empty lines at the end of the session belong to the answer.
                 None => return self.lines.len(),
