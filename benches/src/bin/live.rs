@@ -1,8 +1,9 @@
 //! `cargo xtask bench`, between the other two: measures the readers of running agents, frame by frame as an agent prints.
 //!
 //! The sessions repeat the fixtures with new ids. The baseline parses and drops the same documents. `live --count DIALECT
-//! TIMES` reads the frames of one dialect so often and prints the numbers of frames and events; the difference of the
-//! instructions of two such runs is the cost of one reading.
+//! TIMES [BYTES]` reads the frames of one dialect so often and prints the numbers of frames and events; the difference of the
+//! instructions of two such runs is the cost of one reading. A session of more bytes has a smaller share of frames with a
+//! new shape.
 
 use std::hint::black_box;
 
@@ -17,10 +18,11 @@ const UNIVERSAL: &str = "to universal events";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, flag, name, times] = &arguments[..]
+    if let [_, flag, name, times, size @ ..] = &arguments[..]
         && flag == "--count"
     {
-        return count(name, times.parse().expect("a number"));
+        let size = size.first().map_or(200_000, |size| size.parse().expect("a number"));
+        return count(name, times.parse().expect("a number"), size);
     }
     let smoke = arguments.iter().any(|argument| argument == "--smoke");
     let (rounds, size) = if smoke { (1, 20_000) } else { (40, 400_000) };
@@ -38,9 +40,9 @@ fn main() {
 }
 
 /// Reads the frames of one dialect so many times, for a program that counts instructions.
-fn count(name: &str, times: u32) {
+fn count(name: &str, times: u32, size: usize) {
     let dialect = Dialect::named(name).expect("a dialect");
-    let frames = frames(dialect, 200_000);
+    let frames = frames(dialect, size);
     let mut events = 0;
     for _ in 0..times {
         read(dialect, &frames, &mut events);

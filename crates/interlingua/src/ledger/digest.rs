@@ -115,6 +115,11 @@ impl TextKey {
         if bytes.len() <= LONG_TEXT {
             return self.piece(bytes);
         }
+        self.blocks(bytes);
+    }
+
+    /// Adds a long text, block by block.
+    fn blocks(&mut self, bytes: &[u8]) {
         let keys = BlockKeys::of_run();
         for block in bytes.chunks(BlockKeys::BYTES) {
             let sums = keys.reduce(block).map(u128::to_le_bytes);
@@ -130,12 +135,17 @@ impl TextKey {
 }
 
 /// A longer text is reduced block by block before it is hashed.
-const LONG_TEXT: usize = 256;
+const LONG_TEXT: usize = 128;
 
-/// The key of a text within this run: see [`TextKey`].
+/// The key of a whole text within this run: see [`TextKey`]. The pieces of a longer text than [`LONG_TEXT`] have another
+/// key.
 pub(crate) fn text_key(text: &str) -> u128 {
     let mut key = TextKey::default();
-    key.piece(text.as_bytes());
+    if text.len() <= LONG_TEXT {
+        key.piece(text.as_bytes());
+    } else {
+        key.bytes(text.as_bytes());
+    }
     key.end()
 }
 
@@ -148,12 +158,16 @@ mod tests {
     #[test]
     fn a_text_in_pieces_has_the_key_of_the_whole() {
         let text = "Whatever pieces a text comes in, it is the same text.";
-        for (first, second) in (0..text.len()).map(|at| text.split_at(at)) {
+        let key_of = |pieces: &[&str]| {
             let mut key = TextKey::default();
-            for piece in [first, "", second] {
-                key.piece(piece.as_bytes());
-            }
-            assert_eq!(key.end(), text_key(text), "{first}|{second}");
+            pieces.iter().for_each(|piece| key.piece(piece.as_bytes()));
+            key.end()
+        };
+        for (first, second) in (0..text.len()).map(|at| text.split_at(at)) {
+            assert_eq!(key_of(&[first, "", second]), text_key(text), "{first}|{second}");
+            // Longer than a text whose key is made without blocks.
+            let long = [text; 5].concat();
+            assert_eq!(key_of(&[first, second, text, text, text, text]), key_of(&[&long]));
         }
         assert_ne!(text_key("a"), text_key("b"));
         assert_ne!(text_key(""), text_key("\0"));
@@ -161,10 +175,12 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_long_text_changes_its_key() {
-        let text: Vec<u8> = (0..3000u32).map(|number| (number % 251) as u8).collect();
+        let text: Vec<u8> = (0..3000u32).map(|number| (number % 121) as u8).collect();
         let key_of = |bytes: &[u8]| {
             let mut key = TextKey::default();
             key.bytes(bytes);
+            // The text is ASCII.
+            assert_eq!(text_key(str::from_utf8(bytes).expect("ASCII")), key.end());
             key.end()
         };
         let mut keys = HashSet::from([key_of(&text)]);
@@ -175,7 +191,7 @@ mod tests {
             assert!(keys.insert(key_of(&other)), "byte {at}");
         }
         // Another length, also one that only adds zeros to the last block.
-        for length in (2900..text.len()).chain([257, 1024, 2048]) {
+        for length in (2900..text.len()).chain([129, 257, 1024, 2048]) {
             assert!(keys.insert(key_of(&text[..length])), "length {length}");
         }
         let mut longer = text.clone();

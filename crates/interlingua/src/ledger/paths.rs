@@ -93,14 +93,18 @@ impl Paths {
     fn add_other(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) -> u32 {
         let Booking { reason, field, leaves, bytes, frame } = row;
         let mark = row.mark();
-        let mut known = self.others.get(&(path.0, mark)).copied();
+        // The first row of a path is in `first`.
+        let is_first = path.is_path() && self.first.get(path.0 as usize).is_none_or(|(mark, _)| *mark == 0);
+        let mut known = if is_first { None } else { self.others.get(&(path.0, mark)).copied() };
         if known.is_none() {
             // Placeholders in brackets are not paths; there are few, and each has its own meaning.
             let is_beyond = path.is_path() && self.rows.len() >= Self::MOST;
             let path = if is_beyond { PathNumber::OTHERS } else { path };
-            // Further paths are still split by reason and field: a loss of conversation must not look like
-            // bookkeeping.
-            known = self.others.get(&(path.0, mark)).copied();
+            if is_beyond {
+                // Further paths are still split by reason and field: a loss of conversation must not look like
+                // bookkeeping.
+                known = self.others.get(&(path.0, mark)).copied();
+            }
             if known.is_none() {
                 let new = self.rows.len() as u32;
                 let text = if path == PathNumber::OTHERS { "(other paths)".to_owned() } else { text() };
@@ -153,10 +157,10 @@ impl Paths {
             }
         }
         rows.sort_by(|a, b| {
-            let names = a.path.cmp(&b.path).then(a.reason.cmp(&b.reason));
+            let names = || a.path.cmp(&b.path).then_with(|| a.reason.cmp(&b.reason));
             // One path may have several fields: the field seen first comes first.
-            let seen = a.first.number.cmp(&b.first.number).then(a.field.cmp(&b.field));
-            b.count.cmp(&a.count).then(names).then(seen)
+            let seen = || a.first.number.cmp(&b.first.number).then_with(|| a.field.cmp(&b.field));
+            b.count.cmp(&a.count).then_with(names).then_with(seen)
         });
         rows
     }

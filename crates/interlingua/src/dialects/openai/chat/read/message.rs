@@ -5,7 +5,7 @@ use super::calls::{CallReader, is_placeholder};
 use super::content::parts_of;
 use super::thoughts::{ThoughtReader, claim_list};
 use crate::json::Str;
-use crate::ledger::{TextKey, text_key};
+use crate::ledger::TextKey;
 use crate::model::{
     Author, Citation, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Opaque, Part, Shape, Status,
 };
@@ -75,7 +75,9 @@ impl SaidText {
     /// The rest of a longer text that begins with this text.
     fn rest_of<'t>(&self, escaped: &'t str) -> Option<&'t str> {
         let (begin, rest) = escaped.split_at_checked(self.bytes)?;
-        (text_key(begin) == self.key.end()).then_some(rest)
+        let mut key = TextKey::default();
+        key.piece(begin.as_bytes());
+        (key.end() == self.key.end()).then_some(rest)
     }
 }
 
