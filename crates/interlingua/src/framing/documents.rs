@@ -177,12 +177,21 @@ impl DocumentFramer {
                 self.feed_indent(each);
                 continue;
             }
+            if in_value {
+                let lines = lines_of_value(bytes);
+                let done = match self.state {
+                    State::Element => self.inside(lines, each),
+                    _ => self.value(lines, each),
+                };
+                self.layout.begins_line = done == lines.len() && lines.ends_with(b"\n");
+                bytes = bytes.get(done..).unwrap_or_default();
+                continue;
+            }
             let line = memchr::memchr(b'\n', bytes).map(|at| at + 1);
             let (line, rest) = bytes.split_at(line.unwrap_or(bytes.len()));
             self.feed(line, each);
             if line.ends_with(b"\n") {
                 // No string continues on the next line.
-                self.nesting.end_string();
                 self.string = None;
                 if self.state == State::Stray {
                     self.state = State::Between(Some(FrameKind::Document));
@@ -366,7 +375,7 @@ impl DocumentFramer {
     /// Continues in a value that does not contain the list.
     fn value(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let mut at = 0;
-        while let Some((found, mark)) = self.nesting.find(bytes, at) {
+        while let Some((found, mark)) = self.nesting.find_in_lines(bytes, at) {
             at = found + 1;
             if mark != NestingMark::Comma {
                 self.state = if self.state == State::TailValue { State::Tail } else { State::Head };
@@ -444,7 +453,7 @@ impl DocumentFramer {
     /// Continues in an element. Returns the number of bytes processed.
     fn inside(&mut self, bytes: &[u8], each: &mut dyn FnMut(Frame<'_>)) -> usize {
         let mut at = 0;
-        while let Some((found, mark)) = self.nesting.find(bytes, at) {
+        while let Some((found, mark)) = self.nesting.find_in_lines(bytes, at) {
             at = found + 1;
             let ends_list = mark == NestingMark::Outer && bytes.get(found) == Some(&b']');
             // An unmatched closing bracket is part of the unreadable element.
@@ -625,6 +634,23 @@ impl DocumentFramer {
         }
     }
 }
+
+/// The next bytes of a value, up to a line that may begin a frame: a line with an opening bracket, or a line of which only
+/// the indent is known. Bounded, because the value may end long before.
+fn lines_of_value(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.get(..LONGEST_PIECE).unwrap_or(bytes);
+    let brackets = memchr::memchr_iter(b'{', bytes).chain([bytes.len()]);
+    let mut begins = brackets.filter_map(|at| {
+        let before = bytes.get(..at)?;
+        let indent = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let start = at - indent;
+        (start > 0 && bytes.get(start - 1) == Some(&b'\n')).then_some(start)
+    });
+    bytes.get(..begins.next().unwrap_or(bytes.len())).unwrap_or(bytes)
+}
+
+/// The number of bytes of a value that are processed together.
+const LONGEST_PIECE: usize = 1024;
 
 impl Framer for DocumentFramer {
     fn memory(&mut self) -> &mut Vec<u8> {

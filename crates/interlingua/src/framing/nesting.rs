@@ -32,13 +32,18 @@ impl Nesting {
         self.depth > 0
     }
 
-    /// Ends an open string: no string continues after the end of a line.
-    pub(super) const fn end_string(&mut self) {
-        (self.string, self.escaped) = (0, 0);
+    /// Finds the next mark from `at` on; `None` if the bytes end before a mark.
+    pub(super) fn find(&mut self, bytes: &[u8], at: usize) -> Option<(usize, NestingMark)> {
+        self.scan::<false>(bytes, at)
     }
 
-    /// Finds the next mark from `at` on; `None` if the bytes end before a mark.
-    pub(super) fn find(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
+    /// The same for bytes in lines: no string continues after the end of a line.
+    pub(super) fn find_in_lines(&mut self, bytes: &[u8], at: usize) -> Option<(usize, NestingMark)> {
+        self.scan::<true>(bytes, at)
+    }
+
+    #[inline]
+    fn scan<const LINES: bool>(&mut self, bytes: &[u8], mut at: usize) -> Option<(usize, NestingMark)> {
         let mut padded = [b' '; 64];
         loop {
             let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -47,10 +52,16 @@ impl Nesting {
                 &padded
             });
             let Escapes { escaped, next } = Escapes::new(which_are(block, b'\\'), self.escaped);
-            let quotes = which_are(block, b'"') & !escaped;
+            let mut quotes = which_are(block, b'"') & !escaped;
+            let breaks = if LINES { which_are(block, b'\n') } else { 0 };
             // Most blocks are in the middle of a long string and contain no tokens.
-            if quotes != 0 || self.string == 0 {
-                let strings = between(quotes) ^ self.string;
+            if quotes != 0 || self.string == 0 || breaks != 0 {
+                let mut strings = between(quotes) ^ self.string;
+                while strings & breaks != 0 {
+                    let broken = strings & breaks;
+                    quotes ^= broken & broken.wrapping_neg();
+                    strings = between(quotes) ^ self.string;
+                }
                 if let Some((found, mark)) = self.walk(block, !strings) {
                     (self.string, self.escaped) = (0, 0);
                     return Some((at + found, mark));
@@ -67,6 +78,14 @@ impl Nesting {
     fn walk(&mut self, block: &[u8; 64], outside: u64) -> Option<(usize, NestingMark)> {
         // The two opening brackets differ in this bit only, and so do the two closing brackets.
         let either = u8x16::splat(b'{' ^ b'[');
+        let is_bracket = |chunk: u8x16| {
+            let curly = chunk | either;
+            curly.cmp_eq(u8x16::splat(b'{')) | curly.cmp_eq(u8x16::splat(b'}'))
+        };
+        // Most lines of an indented value hold no bracket.
+        if self.depth > 0 && block_mask(block, is_bracket) & outside == 0 {
+            return None;
+        }
         let brackets =
             |byte| block_mask(block, |chunk| (chunk | either).cmp_eq(u8x16::splat(byte))) & outside;
         let (opens, closes) = (brackets(b'{'), brackets(b'}'));
@@ -114,12 +133,13 @@ mod tests {
     use super::*;
 
     /// The expected marks, found byte by byte.
-    fn marks(text: &str) -> Vec<(usize, NestingMark)> {
+    fn marks(text: &str, in_lines: bool) -> Vec<(usize, NestingMark)> {
         let (mut marks, mut depth, mut string, mut escaped) = (Vec::new(), 0, false, false);
         for (at, byte) in text.bytes().enumerate() {
             let is_escaped = escaped;
             escaped = byte == b'\\' && !is_escaped;
             match byte {
+                b'\n' if in_lines => string = false,
                 b'"' if !is_escaped => string = !string,
                 _ if string => {}
                 b'{' | b'[' => depth += 1,
@@ -140,26 +160,37 @@ mod tests {
     #[test]
     fn marks_are_found_however_the_bytes_are_cut() {
         // Words that produce all block boundaries, from a generator without a seed.
-        let words =
-            ["{\"a\":[", "]}", ",", "\"", "\\", "\\\"", "\"x, ]\"", "        ", "[[[[", "]]]]", "é", "{}"];
+        let words = [
+            "{\"a\":[", "]}", ",", "\"", "\\", "\\\"", "\"x, ]\"", "        ", "[[[[", "]]]]", "é", "{}",
+            "\n", "\\\n",
+        ];
         let mut state = 1u64;
-        for length in 1..200 {
+        for length in 1..300 {
             let mut text = String::new();
             for _ in 0..length {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 text.push_str(words[(state >> 33) as usize % words.len()]);
             }
-            for chunk in [1, 7, 63, 64, 65, text.len()] {
-                let (mut nesting, mut found, mut before) = (Nesting::default(), Vec::new(), 0);
-                for piece in text.as_bytes().chunks(chunk) {
-                    let mut at = 0;
-                    while let Some((mark_at, mark)) = nesting.find(piece, at) {
-                        found.push((before + mark_at, mark));
-                        at = mark_at + 1;
+            for in_lines in [false, true] {
+                for chunk in [1, 7, 63, 64, 65, text.len()] {
+                    let (mut nesting, mut found, mut before) = (Nesting::default(), Vec::new(), 0);
+                    let mut next = |piece: &[u8], at: usize| {
+                        if in_lines { nesting.find_in_lines(piece, at) } else { nesting.find(piece, at) }
+                    };
+                    for piece in text.as_bytes().chunks(chunk) {
+                        let mut at = 0;
+                        while let Some((mark_at, mark)) = next(piece, at) {
+                            found.push((before + mark_at, mark));
+                            at = mark_at + 1;
+                        }
+                        before += piece.len();
                     }
-                    before += piece.len();
+                    assert_eq!(
+                        found,
+                        marks(&text, in_lines),
+                        "{text} in chunks of {chunk}, lines: {in_lines}"
+                    );
                 }
-                assert_eq!(found, marks(&text), "{text} in chunks of {chunk}");
             }
         }
     }

@@ -236,8 +236,14 @@ impl TapeBuf {
     ) -> Result<Tape<'t>, Fault> {
         self.nodes.clear();
         self.open.clear();
-        // An initial estimate that saves a new buffer most reallocations.
-        self.nodes.reserve((text.len() / 16).min(4096));
+        // An initial estimate that saves a new buffer most reallocations. An empty buffer is replaced: its growth would copy
+        // old nodes.
+        let estimate = (text.len() / 16).min(4096);
+        if self.nodes.capacity() < estimate {
+            let most = estimate.max(2 * self.nodes.capacity());
+            self.nodes = Vec::new();
+            self.nodes.reserve_exact(most);
+        }
         let mut shapes = self.shapes.as_deref_mut();
         if let Some(shapes) = &mut shapes {
             shapes.begin(limits.depth);

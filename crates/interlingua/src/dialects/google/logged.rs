@@ -266,7 +266,10 @@ pub(super) fn value_of(response: Val<'_>) -> Val<'_> {
 
 /// The exit code of a shell command, which is on its own line in the command's output.
 fn exit_code(text: &Str<'_>) -> Option<i64> {
-    let (_, rest) = text.as_escaped().rsplit_once(r"\nExit Code: ")?;
+    const BEFORE: &str = r"\nExit Code: ";
+    let text = text.as_escaped();
+    let at = memchr::memmem::rfind(text.as_bytes(), BEFORE.as_bytes())?;
+    let rest = text.get(at + BEFORE.len()..)?;
     rest.split('\\').next()?.parse().ok()
 }
 
