@@ -160,7 +160,9 @@ mod tests {
         let text = "Whatever pieces a text comes in, it is the same text.";
         let key_of = |pieces: &[&str]| {
             let mut key = TextKey::default();
-            pieces.iter().for_each(|piece| key.piece(piece.as_bytes()));
+            for piece in pieces {
+                key.piece(piece.as_bytes());
+            }
             key.end()
         };
         for (first, second) in (0..text.len()).map(|at| text.split_at(at)) {
