@@ -281,6 +281,8 @@ const LISTED: &[(&str, &str, &str)] = &[
         "time-backwards",
         "the prompt was written by hand, an hour after the answer",
     ),
+    ("crush/2026-11/agent.json", "made-up-id", "the rows and their ids were written by hand"),
+    ("crush/2026-11/tools.json", "made-up-id", "the rows and their ids were written by hand"),
     ("kimi-code/2026-11/unknown.jsonl", "dangling-link", "the step of an unknown event is not in the log"),
 ];
 
