@@ -65,7 +65,7 @@ pub(crate) struct Segment {
 /// The result of an attempt to append a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
-    /// The call survives the end of the process. It is the first one of its segment.
+    /// The call survives the end of the process. The call is the first call of its segment.
     First,
     /// The call survives the end of the process.
     Later,

@@ -435,7 +435,7 @@ impl Writer {
         }
     }
 
-    /// Transfers the journal, and says so to those who wait for that. If the database is not available, the writer tries
+    /// Transfers the journal, and wakes the callers that wait for the transfer. If the database is not available, the writer tries
     /// again later.
     fn transfer_for(&mut self, waiting: Vec<ReplySender<()>>) {
         let done = self.transfer();

@@ -59,7 +59,7 @@ impl<T> Reply<T> {
         (ReplySender { slot: Arc::clone(&slot), sent: false }, Self(slot))
     }
 
-    /// A result that is there already.
+    /// A result that is known at once.
     pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
         let state = Mutex::new(SlotState { result: Some(result), waker: None, is_blocking: false });
         Self(Arc::new(Slot { state, delivered: Condvar::new() }))
