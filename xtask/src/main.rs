@@ -31,7 +31,7 @@ const TASKS: &[Task] = &[
     ("bless", "write goldens, cases and generated documents anew, and print the changes of goldens", bless),
     (
         "bench",
-        "measure speed and write docs/performance.md  [--smoke: each once, write nothing], or measure the gateway  gateway [--bin PROGRAM] [--seconds NUMBER] [--smoke] [--count [FOLDER]], or the list and the search  library [--bin PROGRAM] [--megabytes NUMBER] [--smoke]",
+        "measure speed and write docs/performance.md  [--smoke: each once, write nothing], or measure the gateway  gateway [--bin PROGRAM] [--seconds NUMBER] [--only WAY,…] [--smoke] [--count [FOLDER]], or the list and the search  library [--bin PROGRAM] [--megabytes NUMBER] [--smoke]",
         bench,
     ),
     (

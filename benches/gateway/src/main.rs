@@ -31,13 +31,14 @@ use process::{Gateway, Nginx, Recording};
 
 type BenchResult<T> = Result<T, Box<dyn Error>>;
 
-const USAGE: &str =
-    "usage: interlingua-gateway-bench --bin PROGRAM [--seconds NUMBER] [--smoke] [--count [FOLDER]]";
+const USAGE: &str = "usage: interlingua-gateway-bench --bin PROGRAM [--seconds NUMBER] [--only WAY,…] [--smoke] [--count [FOLDER]]";
 
 struct Settings {
     program: PathBuf,
     /// The time of one measurement.
     time: Duration,
+    /// The ways to measure; empty for all.
+    only: Vec<String>,
     connections: &'static [usize],
     /// The sizes of large requests in bytes.
     sizes: &'static [usize],
@@ -46,7 +47,7 @@ struct Settings {
 }
 
 fn settings() -> BenchResult<Settings> {
-    let (mut program, mut seconds, mut smoke, mut count) = (None, 2.0, false, None);
+    let (mut program, mut seconds, mut only, mut smoke, mut count) = (None, 2.0, Vec::new(), false, None);
     let mut arguments = std::env::args().skip(1).peekable();
     while let Some(argument) = arguments.next() {
         if argument == "--count" {
@@ -57,6 +58,7 @@ fn settings() -> BenchResult<Settings> {
         match argument.as_str() {
             "--bin" => program = Some(PathBuf::from(value()?)),
             "--seconds" => seconds = value()?.parse::<f64>()?,
+            "--only" => only = value()?.split(',').map(str::to_owned).collect(),
             "--smoke" => smoke = true,
             _ => return Err(format!("unknown argument `{argument}`; {USAGE}").into()),
         }
@@ -67,6 +69,7 @@ fn settings() -> BenchResult<Settings> {
     Ok(Settings {
         program: program.ok_or(USAGE)?,
         time: Duration::from_secs_f64(if smoke { 0.1 } else { seconds }),
+        only,
         connections: if smoke { &[1, 16] } else { &[1, 16, 64] },
         sizes: if smoke { &[100_000] } else { &[100_000, 1_000_000] },
         count,
@@ -113,6 +116,14 @@ fn run() -> BenchResult<()> {
     let (address, process) = (recording.address, Some(recording.id()));
     targets.push(Target { name: "recorded", address, model: "other", process });
 
+    if let Some(unknown) = settings.only.iter().find(|way| targets.iter().all(|target| target.name != **way))
+    {
+        return Err(format!("no way has the name `{unknown}`; {USAGE}").into());
+    }
+    let is_wanted =
+        |target: &Target| settings.only.is_empty() || settings.only.iter().any(|way| way == target.name);
+    targets.retain(is_wanted);
+
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", table_head())?;
     for (is_stream, answers) in [(false, "whole"), (true, "100 chunks")] {
@@ -134,7 +145,9 @@ fn run() -> BenchResult<()> {
                     )
                 )?;
                 out.flush()?;
-                direct.get_or_insert(figures);
+                if target.name == "direct" {
+                    direct = Some(figures);
+                }
             }
         }
     }
