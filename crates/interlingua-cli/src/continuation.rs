@@ -152,13 +152,14 @@ impl Source {
         if !matches!(role, Role::Log | Role::Live) {
             return Err(CommandError::NoSession(input.name(), dialect, role));
         }
-        let (mut cwd, mut id) = (None, None);
+        let (mut cwd, mut id, mut sessions) = (None, None, 0);
         let reader = interlingua::pipe::EventReader::new((dialect, role), &options(&args.source));
         let mut reader = reader.map_err(|_| CommandError::NoSession(input.name(), dialect, role))?;
         let failed = |error| CommandError::Read(input.name(), error);
         opened.each(failed, |bytes| {
             reader.push(bytes, |event| {
                 use interlingua::model::Event::{SessionStarted, SessionUpdated};
+                sessions += usize::from(matches!(event, SessionStarted(_)));
                 if let SessionStarted(session) | SessionUpdated(session) = event {
                     let text = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.decode().into_owned());
                     cwd = cwd.take().or_else(|| text(&session.cwd));
@@ -167,6 +168,10 @@ impl Source {
             });
             Ok(())
         })?;
+        if sessions > 1 {
+            // Agents resume one session of a file, and which one differs.
+            return Err(CommandError::HoldsMany(input.name(), sessions));
+        }
         Ok(Self { input, identity, cwd, id })
     }
 }

@@ -163,6 +163,27 @@ fn wrong_sessions_and_agents_are_refused() {
     }
 }
 
+/// Claude Code resumes only the last session of a file, so a copy with both would lose the first.
+#[test]
+fn a_file_with_two_sessions_is_refused_and_each_of_its_records_goes_on() {
+    let home = Home::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../interlingua/fixtures/agents/opencode/2026-11/two-exports.json");
+    fs::copy(fixture, home.path("work/two.json")).expect("a copy");
+    let output = home.run(&["continue", "two.json", "--in", "claude"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("two.json` holds 2 sessions") && told.contains("--to record -o DIR/"), "{told}");
+    assert!(!home.path(".claude").exists());
+    home.done(&["convert", "two.json", "--to", "record", "-o", "records/"]);
+    let records: Vec<_> = fs::read_dir(home.path("work/records")).expect("records").collect();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        let path = record.expect("listed").path();
+        home.done(&["continue", path.to_str().expect("UTF-8"), "--in", "claude", "--dir", "."]);
+    }
+}
+
 #[test]
 fn words_are_found_and_new_words_too() {
     let home = Home::new();
