@@ -141,11 +141,13 @@ struct Source {
     cwd: Option<String>,
     /// The id in the log.
     id: Option<String>,
+    /// The number of sessions that are joined to this session in its record.
+    joined: usize,
 }
 
 impl Source {
     fn open(path: &Path, args: &Continue) -> Result<Self, CommandError> {
-        let input = InputPlace::of(path);
+        let (input, joined) = InputPlace::of(path).first_session()?;
         let opened = input.open(args.source.max_unpacked)?;
         let identity = opened.identify(&input.name(), &args.source.hints())?;
         let (dialect, role) = (identity.dialect, identity.spec.role);
@@ -172,7 +174,7 @@ impl Source {
             // Agents resume one session of a file, and which one differs.
             return Err(CommandError::HoldsMany(input.name(), sessions));
         }
-        Ok(Self { input, identity, cwd, id })
+        Ok(Self { input, identity, cwd, id, joined })
     }
 }
 
@@ -233,7 +235,7 @@ impl Carrying<'_> {
                 (0, format!("sessions of subagents cannot be counted: {reason}\n"))
             }
         };
-        let counted = match in_folder.max(known) {
+        let counted = match in_folder.max(known).max(self.source.joined) {
             0 => String::new(),
             count => {
                 let sessions = plural(count as u64, "session");
