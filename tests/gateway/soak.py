@@ -27,6 +27,7 @@ import threading
 import time
 
 import soak_self_check
+from soak_journal import Journal
 from soak_judge import Fault, has_ended, judge
 from soak_vendor import text_for
 
@@ -114,17 +115,18 @@ def request_for(dialect, form, model, number):
 
 
 class Receipts:
-    """The rows of the store, read over a connection of its own that is closed while the gateway is killed: the next
-    gateway must recover the database alone."""
+    """The rows of the store: those of the database, and those that the gateway has not yet transferred from its journal.
+    The connection to the database is closed while the gateway is killed: the next gateway must recover the database alone."""
 
     def __init__(self, path):
         self.path = path
         self.lock = threading.Lock()
-        self.connection = None
+        self.connection = self.journal = None
 
     def open(self):
         with self.lock:
             self.connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, check_same_thread=False)
+            self.journal = Journal(self.path)
 
     def close(self):
         with self.lock:
@@ -137,10 +139,15 @@ class Receipts:
         with self.lock:
             if self.connection is None:
                 return False
-            return row_of(self.connection, call)
+            return row_of(self.connection, self.journal, call)
 
 
-def row_of(connection, call):
+def row_of(connection, journal, call):
+    """The row of a call. A transfer moves the row from the journal to the database."""
+    return stored_row(connection, call) or journal.find(call) or stored_row(connection, call)
+
+
+def stored_row(connection, call):
     rows = connection.execute("SELECT status, failure_class, cancelled FROM exchange WHERE id = ?", (call,))
     return rows.fetchone()
 
@@ -191,7 +198,7 @@ class Soak:
         self.generation += 1
 
     def kill(self):
-        """Kills the gateway under load, and checks a copy of the database as the kill left it."""
+        """Kills the gateway under load, and checks a copy of the store as the kill left it."""
         self.receipts.close()
         self.generation += 1
         self.process.kill()
@@ -202,13 +209,16 @@ class Soak:
         for end in ("", "-wal"):
             if pathlib.Path(f"{self.store}{end}").exists():
                 shutil.copyfile(f"{self.store}{end}", f"{copy}{end}")
+        if pathlib.Path(f"{self.store}-calls").exists():
+            shutil.copytree(f"{self.store}-calls", f"{copy}-calls")
         with self.lock:
             finished = dict(self.finished)
         with sqlite3.connect(copy) as database:
             sound = database.execute("PRAGMA integrity_check").fetchone()
             if sound != ("ok",):
                 self.fault("kill", f"the database is damaged: {sound}")
-            missing = check_all(finished, lambda call: row_of(database, call))
+            journal = Journal(copy)
+            missing = check_all(finished, lambda call: row_of(database, journal, call))
         for call, reason in missing:
             self.fault("kill", f"{call}: {reason}")
         print(f"killed after {len(finished)} finished calls: {len(missing)} of them without a right row", flush=True)
@@ -339,9 +349,9 @@ class Soak:
         if code != 0:
             self.fault("end", f"the exit code is {code}")
         with sqlite3.connect(self.store) as database:
-            for call, reason in check_all(self.finished, lambda call: row_of(database, call)):
+            for call, reason in check_all(self.finished, lambda call: stored_row(database, call)):
                 self.fault("end", f"{call}: {reason}")
-            lost = [call for call in self.left if row_of(database, call) is None]
+            lost = [call for call in self.left if stored_row(database, call) is None]
         # Calls that were open at the kill are lost with the process.
         if len(lost) > CLIENTS:
             self.fault("end", f"{len(lost)} calls whose client left have no row")

@@ -1,7 +1,12 @@
 """Good answers that the judgement must accept, and broken ones that it must refuse."""
 
 import json
+import pathlib
+import struct
+import tempfile
+import zlib
 
+from soak_journal import HEAD, Journal
 from soak_judge import Fault, judge
 from soak_vendor import anthropic_events, anthropic_whole, chat_events, chat_whole, event, text_for
 
@@ -124,9 +129,48 @@ def rows(check_all):
         yield f"rows: {name}", 1, len(check_all(finished, {**right, **changed}.get))
 
 
+def entry(call, status, failure):
+    """An entry of a journal, with its head."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+    def optional(value, encoded):
+        return b"\0" if value is None else b"\1" + encoded
+    parts = [text(call), text("value") * 8, optional(None, b"") * 2]
+    parts += [optional(failure, text(failure or ""))] * 2 + [optional("end", text("end")), struct.pack("<QQQ", 1, 2, 3)]
+    parts += [optional(status, struct.pack("<Q", status)), optional(None, b"") * 6, b"\1\0", struct.pack("<Q", 0), text("{}") * 3]
+    data = b"".join(parts)
+    return struct.pack("<II", len(data), zlib.crc32(data)) + data
+
+
+def journals():
+    first, second = entry("a", 200, None), entry("b", 500, "server")
+    both = {"a": (200, None, 0), "b": (500, "server", 0)}
+    one = {"a": both["a"]}
+    changed = bytearray(second)
+    changed[-1] ^= 1
+    for name, expected, *segments in [
+        ("whole", both, HEAD + first + second),
+        ("grown between reads", both, HEAD + first, HEAD + first + second),
+        ("grown within an entry", both, HEAD + first + second[:20], HEAD + first + second),
+        ("cut", one, HEAD + first + second[:-1]),
+        ("cut in the head of an entry", one, HEAD + first + second[:5]),
+        ("a changed byte", one, HEAD + first + bytes(changed)),
+        ("zeros", one, HEAD + first + bytes(99)),
+        ("of another version", {}, HEAD.replace(b"1", b"2") + first),
+        ("empty", {}, b""),
+    ]:
+        with tempfile.TemporaryDirectory(prefix="soak-journal-") as folder:
+            (pathlib.Path(folder) / "db-calls").mkdir()
+            journal = Journal(pathlib.Path(folder) / "db")
+            for segment in segments:
+                (journal.folder / "x-0.calls").write_bytes(segment)
+                found = {call: journal.find(call) for call in both}
+            yield f"journal: {name}", expected, {call: row for call, row in found.items() if row}
+
+
 def run(check_all):
     count = wrong = 0
-    for name, expected, got in [*cases(), *rows(check_all)]:
+    for name, expected, got in [*cases(), *rows(check_all), *journals()]:
         count += 1
         if got != expected:
             wrong += 1

@@ -141,24 +141,27 @@ struct Source {
     cwd: Option<String>,
     /// The id in the log.
     id: Option<String>,
+    /// The number of sessions that are joined to this session in its record.
+    joined: usize,
 }
 
 impl Source {
     fn open(path: &Path, args: &Continue) -> Result<Self, CommandError> {
-        let input = InputPlace::of(path);
+        let (input, joined) = InputPlace::of(path).first_session()?;
         let opened = input.open(args.source.max_unpacked)?;
         let identity = opened.identify(&input.name(), &args.source.hints())?;
         let (dialect, role) = (identity.dialect, identity.spec.role);
         if !matches!(role, Role::Log | Role::Live) {
             return Err(CommandError::NoSession(input.name(), dialect, role));
         }
-        let (mut cwd, mut id) = (None, None);
+        let (mut cwd, mut id, mut sessions) = (None, None, 0);
         let reader = interlingua::pipe::EventReader::new((dialect, role), &options(&args.source));
         let mut reader = reader.map_err(|_| CommandError::NoSession(input.name(), dialect, role))?;
         let failed = |error| CommandError::Read(input.name(), error);
         opened.each(failed, |bytes| {
             reader.push(bytes, |event| {
                 use interlingua::model::Event::{SessionStarted, SessionUpdated};
+                sessions += usize::from(matches!(event, SessionStarted(_)));
                 if let SessionStarted(session) | SessionUpdated(session) = event {
                     let text = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.decode().into_owned());
                     cwd = cwd.take().or_else(|| text(&session.cwd));
@@ -167,7 +170,11 @@ impl Source {
             });
             Ok(())
         })?;
-        Ok(Self { input, identity, cwd, id })
+        if sessions > 1 {
+            // Agents resume one session of a file, and which one differs.
+            return Err(CommandError::HoldsMany(input.name(), sessions));
+        }
+        Ok(Self { input, identity, cwd, id, joined })
     }
 }
 
@@ -228,7 +235,7 @@ impl Carrying<'_> {
                 (0, format!("sessions of subagents cannot be counted: {reason}\n"))
             }
         };
-        let counted = match in_folder.max(known) {
+        let counted = match in_folder.max(known).max(self.source.joined) {
             0 => String::new(),
             count => {
                 let sessions = plural(count as u64, "session");

@@ -80,6 +80,8 @@ pub(crate) enum CommandError {
     SeveralRecords(String),
     /// A record holds joined sessions, but one log holds one session.
     HoldsSessions(String),
+    /// An input holds this many sessions, but one is carried on.
+    HoldsMany(String, usize),
     /// A written session lacks parts of its source: the output, and the parts that came along.
     Incomplete(PathBuf, String),
     /// Several inputs, but the output path is a file name.
@@ -202,6 +204,7 @@ impl CommandError {
             | CommandError::SeveralSessions(_)
             | CommandError::SeveralRecords(_)
             | CommandError::HoldsSessions(_)
+            | CommandError::HoldsMany(..)
             | CommandError::OverInput(_)
             | CommandError::OverOutput(_)
             | CommandError::IsThere
@@ -297,6 +300,7 @@ impl Explain for CommandError {
                 format!("`{name}` holds several sessions, and a JSON document is one record")
             }
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
+            CommandError::HoldsMany(name, count) => format!("`{name}` holds {count} sessions"),
             CommandError::Incomplete(path, told) => {
                 let told = told.lines().next().unwrap_or_default();
                 format!("`{}` lacks parts of its source; {told}", safe::path_name(path))
@@ -390,6 +394,9 @@ impl Explain for CommandError {
             }
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {
                 "name a directory with `-o DIR/`, for a file each; it is made if need be".to_owned()
+            }
+            CommandError::HoldsMany(..) => {
+                "`interlingua convert FILE --to record -o DIR/` makes a file for each; continue one of these".to_owned()
             }
             CommandError::Incomplete(..) => "`--report FILE` lists the losses with their places".to_owned(),
             CommandError::FileForSeveral(path) => {

@@ -163,6 +163,54 @@ fn wrong_sessions_and_agents_are_refused() {
     }
 }
 
+/// Claude Code resumes only the last session of a file, so a copy with both would lose the first.
+#[test]
+fn a_file_with_two_sessions_is_refused_and_each_of_its_records_goes_on() {
+    let home = Home::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../interlingua/fixtures/agents/opencode/2026-11/two-exports.json");
+    fs::copy(fixture, home.path("work/two.json")).expect("a copy");
+    let output = home.run(&["continue", "two.json", "--in", "claude"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("two.json` holds 2 sessions") && told.contains("--to record -o DIR/"), "{told}");
+    assert!(!home.path(".claude").exists());
+    home.done(&["convert", "two.json", "--to", "record", "-o", "records/"]);
+    let records: Vec<_> = fs::read_dir(home.path("work/records")).expect("records").collect();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        let path = record.expect("listed").path();
+        home.done(&["continue", path.to_str().expect("UTF-8"), "--in", "claude", "--dir", "."]);
+    }
+}
+
+#[test]
+fn a_joined_record_goes_on_with_the_calls_of_its_subagents() {
+    let home = Home::new();
+    let fixtures =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures/anthropic/claude_code/2026-11");
+    let names = ["subagent.jsonl", "subagent-child.jsonl"];
+    for name in names {
+        fs::copy(fixtures.join(name), home.path("work").join(name)).expect("a copy");
+    }
+    home.done(&["convert", "--join", names[0], names[1], "--to", "record", "-o", "joined.json"]);
+    let output = home.run(&["continue", "joined.json", "--in", "codex", "--dir", ".", "--json"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("1 session of subagents; their results come along"), "{told}");
+    let of_record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let of_log = home.done(&["continue", names[0], "--in", "codex", "--dir", ".", "--json"]);
+    let of_log: serde_json::Value = serde_json::from_str(&of_log).expect("JSON");
+    assert_eq!(of_record["compared"], of_log["compared"], "{told}");
+    let log = fs::read_to_string(file_of(&of_record)).expect("a log");
+    let of_type = |kind: &str| log.lines().filter(|line| line.contains(kind)).count();
+    let counts = (of_type(r#""type":"function_call""#), of_type(r#""type":"function_call_output""#));
+    assert_eq!(counts, (1, 1), "{log}");
+    // Claude Code gets its own log back.
+    let output = home.run(&["continue", "joined.json", "--in", "claude", "--dir", "."]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && !told.contains("unfilled-hole"), "{told}");
+}
+
 #[test]
 fn words_are_found_and_new_words_too() {
     let home = Home::new();

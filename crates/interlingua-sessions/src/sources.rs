@@ -43,6 +43,19 @@ impl InputPlace {
         stores::session_at(path).map_or_else(|| InputPlace::File(path.to_owned()), InputPlace::Stored)
     }
 
+    /// The first session of a joined record, and the number of the sessions joined to it. Any other input stays as it is.
+    pub fn first_session(self) -> Result<(Self, usize), SourceError> {
+        let InputPlace::File(path) = &self else { return Ok((self, 0)) };
+        if !joined::is_joined(path) {
+            return Ok((self, 0));
+        }
+        let failed = |error| SourceError::Read(self.name(), error);
+        let mut sessions = joined::separate(path).map_err(failed)?.into_iter();
+        let first = sessions.next().map(InputPlace::Separated);
+        let others = sessions.len();
+        Ok((first.unwrap_or(self), others))
+    }
+
     /// The file of the input, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match self {

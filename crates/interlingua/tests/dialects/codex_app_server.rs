@@ -1,13 +1,14 @@
 //! The app server of Codex: the meaning of its messages, and a link that is driven with its transcripts.
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
-use interlingua::dialects::{Dialect, Options};
+use interlingua::check::CheckWriter;
+use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::{Raw, Str};
 use interlingua::model::{
-    Author, Decision, Event, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question, Session,
-    Status, Stop, StopClass, Turn,
+    Author, Decision, Event, FailureClass, ItemHead, ItemId, ItemKind, ItemTail, Part, Permission, Question,
+    Session, Status, Stop, StopClass, Turn,
 };
-use interlingua::pipe::AgentLink;
+use interlingua::pipe::{AgentLink, Pipe};
 use serde_json::{Value, json};
 
 use crate::support::fixture_root;
@@ -450,6 +451,31 @@ fn list_80_a_retried_error_does_not_end_the_turn() {
             "thread not found: 111111"
         ]
     );
+}
+
+/// Codex reports a broken connection to its provider, tries again, and its own stream is whole.
+#[test]
+fn a_broken_connection_to_the_provider_is_no_torn_stream() {
+    let source = fixture("error.jsonl");
+    let classes: Vec<_> = read(&source)
+        .iter()
+        .filter_map(|event| match event {
+            Event::Error(failure) => Some(failure.class),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(classes, [FailureClass::Server, FailureClass::Other, FailureClass::InvalidRequest]);
+    let universal = Dialect::named("universal").expect("registered");
+    let pipe =
+        Pipe::new((dialect(), Role::Live), (universal, Role::Live), &Options::default()).expect("a pipe");
+    let mut out = Vec::new();
+    pipe.finish_with(source.as_bytes(), &mut out);
+    let errors: Vec<_> = parse(&out).into_iter().filter(|event| event["type"] == "error").collect();
+    assert!(errors.iter().all(|event| event["source"] == "agent"), "{errors:?}");
+    assert_eq!(errors.len(), 3);
+    let checker = Box::new(CheckWriter::new(dialect().lineage));
+    let pipe = Pipe::with_writer((dialect(), Role::Live), checker, &Options::default()).expect("a pipe");
+    assert_eq!(pipe.finish_with(source.as_bytes(), &mut Vec::new()).problems, []);
 }
 
 #[test]

@@ -186,3 +186,13 @@ fn a_change_names_its_file_and_a_failed_one_none() {
     let errors: Vec<&Value> = entries.iter().filter(|entry| entry["event-type"] == "error").collect();
     assert_eq!(errors[0]["data"]["message"], "503 the harbour is closed");
 }
+
+#[test]
+fn results_have_the_duration_that_newer_versions_write() {
+    let log =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents/pi/2026-11/durations.jsonl"));
+    let entries = entries(log);
+    let results: Vec<&Value> = entries.iter().filter(|entry| entry["type"] == "tool-result").collect();
+    assert_eq!(results.len(), 2);
+    assert_eq!((&results[0]["duration"], &results[1]["duration"]), (&json!(41), &Value::Null), "{results:?}");
+}

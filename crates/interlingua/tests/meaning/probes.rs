@@ -277,6 +277,7 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"contextWindowExceeded"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"cyberPolicy"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"flexUnavailable"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"inferenceHookDenied"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"internalServerError"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"misalignmentPolicyViolation"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"modelNotFound"}}}
@@ -287,6 +288,10 @@ const PROBES: &[(&str, Role, &str)] = &[
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"tooManyDenials"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"unauthorized"}}}
 {"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":"usageLimitExceeded"}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":{"httpConnectionFailed":{"httpStatusCode":null}}}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":{"responseStreamConnectionFailed":{"httpStatusCode":null}}}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":{"responseStreamDisconnected":{"httpStatusCode":null}}}}}
+{"method":"error","params":{"threadId":"t1","turnId":"u1","willRetry":true,"error":{"message":"no","codexErrorInfo":{"responseTooManyFailedAttempts":{"httpStatusCode":null}}}}}
 "#,
     ),
     // Decisions of older clients.

@@ -30,9 +30,11 @@ fn the_same_dialect_on_both_sides_passes_bytes_untouched() {
 
 #[test]
 fn log_to_record_to_log_gives_the_same_bytes_back() {
-    let mut law = Law::new("log -> record -> log: the same bytes");
+    let mut law = Law::new("log -> record -> log: the same bytes, and no loss on the way back");
     for case in fixtures().iter().filter(|case| restorable(case)) {
-        restores(&mut law, &case.to_string(), case.way, &case.bytes);
+        let record_bytes = restores(&mut law, &case.to_string(), case.way, &case.bytes);
+        let back = convert(record(), case.way, &record_bytes).report;
+        law.holds(back.lost == 0, || format!("{case}, back: {} {:?}", counts(&back), back.lost_paths));
     }
     law.end();
 }

@@ -470,7 +470,7 @@ fn is_empty(val: Val<'_>) -> bool {
 }
 
 /// Number of joined lines that later lines may refer to.
-const MOST_JOINED: usize = 64;
+pub(super) const MOST_JOINED: usize = 64;
 
 /// Types of lines printed while an operation runs; a whole line follows.
 const QUIET: &[&str] = &[

@@ -1,10 +1,13 @@
 //! Items to lines. A kept line is written back byte for byte; another agent's session becomes a file that Copilot
 //! resumes.
 
+use std::collections::VecDeque;
+
+use super::read::{MOST_JOINED, value_key};
 use super::results::ACTIONS;
 use crate::blocks::joined_texts;
 use crate::json::{Raw, Str};
-use crate::ledger::{Reason, TextDigest};
+use crate::ledger::{Reason, TextDigest, text_key};
 use crate::log::{
     AnswersTogether, CallValues, FrameHead, GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules,
     MediaRules, NativeElement, NativeObject, NativeValue, SessionHead, SessionIds, has_hole, is_uuid,
@@ -25,6 +28,9 @@ const VERSION: &str = "1.0.102";
 pub(super) struct CopilotForm {
     /// The parts of a response already filled into kept lines, if several lines hold one response.
     said: AnswerProgress,
+    /// Further lines of a response: the key of the line's id, and the key of the response's id. A later line names its
+    /// parent by the first, and its item by the second.
+    joined: VecDeque<(u128, u128)>,
 }
 
 #[derive(Default)]
@@ -65,7 +71,7 @@ impl LogForm for CopilotForm {
         let ItemHead { native_id, parent, time, agent, kind, author, .. } = item.head();
         let mut line = NativeObject::new();
         line.put_some("id", native_id.as_ref())
-            .put_some("parentId", parent.as_ref())
+            .put_some("parentId", parent.as_ref().map(|parent| self.parent(parent, kept)))
             .put_some("timestamp", time.as_ref())
             .put_some("agentId", agent.as_ref());
         let data = match kind {
@@ -78,7 +84,7 @@ impl LogForm for CopilotForm {
                 _ => return line,
             },
             ItemKind::ToolResult(_) => result_data(item),
-            ItemKind::Message if *author == Author::Assistant => self.answer_piece(item, kept.get("data")),
+            ItemKind::Message if *author == Author::Assistant => self.answer_piece(item, kept),
             ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall(_) => message_data(item),
         };
         line.put("data", data);
@@ -136,6 +142,11 @@ impl LogForm for CopilotForm {
     }
 }
 
+/// The key of an id. Lines hold ids in quotes.
+fn id_key(id: &Str<'_>) -> u128 {
+    text_key(&format!("\"{}\"", id.as_escaped()))
+}
+
 /// Writes the head of the file and returns its id.
 fn write_head(item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) -> Str<'static> {
     let id = Str::from_plain(&log.made_up_id(ItemId(0)));
@@ -172,11 +183,27 @@ fn uuid_of(id: &Str<'_>) -> Str<'static> {
 }
 
 impl CopilotForm {
+    /// The parent of an item, in the form of a kept line: the line may name a further line of the response.
+    fn parent<'g>(&self, parent: &'g Str<'_>, kept: Val<'_>) -> NativeValue<'g> {
+        let kept = kept.get("parentId").map(value_key);
+        let own = Some(id_key(parent));
+        if self.joined.iter().any(|(line, item)| (Some(*line), Some(*item)) == (kept, own)) {
+            return NativeValue::Otherwise(Raw::new(parent.as_escaped()));
+        }
+        parent.into()
+    }
+
     /// The values of a response for one line: all of them, or the next piece.
-    fn answer_piece<'g>(&mut self, item: GatheredItem<'g>, kept: Option<Val<'_>>) -> NativeObject<'g> {
+    fn answer_piece<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
         if self.said.item != Some(item.head().id) {
             self.said = AnswerProgress { item: Some(item.head().id), ..AnswerProgress::default() };
+        } else if let (Some(line), Some(item)) = (kept.get("id"), &item.head().native_id) {
+            if self.joined.len() == MOST_JOINED {
+                self.joined.pop_front();
+            }
+            self.joined.push_back((value_key(line), id_key(item)));
         }
+        let kept = kept.get("data");
         let hole = |name: &str| kept.and_then(|data| data.get(name)).is_some_and(has_hole);
         let mut data = NativeObject::new();
         let ItemHead { model, phase, parent_call, .. } = item.head();

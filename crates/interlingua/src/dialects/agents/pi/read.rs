@@ -11,7 +11,7 @@ use crate::model::{
     Status, Stop, StopClass, ToolResult, Turn, Usage, Words,
 };
 use crate::pipe::{Doc, EventSink, Reader, Remembered};
-use crate::tape::{Kind, Val};
+use crate::tape::{Kind, Member as _, Val};
 
 #[derive(Default)]
 pub(in crate::dialects::agents) struct PiReader {
@@ -176,6 +176,7 @@ impl PiReader {
         let item = begin(head, line, out);
         read_content(content, holder, (item, ItemKindTag::Result), &mut self.changes, out);
         let is_error = call.take_bool("isError", Field::ResultIsError);
+        let duration = call.get("durationMs").note_count(Field::ResultDuration);
         if let Some(path) = changed.filter(|_| is_error != Some(true)) {
             // Newer versions have a patch beside the displayed diff.
             let details = holder.get("details");
@@ -187,7 +188,7 @@ impl PiReader {
             out.delta(item, number as u32, Part::File(FileRef { path, action, diff }));
         }
         let status = if is_error == Some(true) { Status::Failed } else { Status::Completed };
-        out.event(&Event::ItemCompleted(ItemTail { is_error, ..ItemTail::new(item, status) }));
+        out.event(&Event::ItemCompleted(ItemTail { is_error, duration, ..ItemTail::new(item, status) }));
     }
 }
 

@@ -29,11 +29,19 @@ pub(super) fn error_of(error: Val<'_>) -> Failure<'_> {
             FailureClass::Overloaded
         }
         Some("modelNotFound") => FailureClass::NotFound,
-        Some("cyberPolicy" | "misalignmentPolicyViolation") => FailureClass::Permission,
+        Some("cyberPolicy" | "inferenceHookDenied" | "misalignmentPolicyViolation") => {
+            FailureClass::Permission
+        }
         Some("internalServerError") => FailureClass::Server,
         Some("unauthorized") => FailureClass::Authentication,
         Some("badRequest" | "activeTurnNotSteerable") => FailureClass::InvalidRequest,
-        Some("responseStreamDisconnected") if status.is_none() => FailureClass::Incomplete,
+        // The connection to the provider broke; the stream of Codex itself is whole.
+        Some(
+            "httpConnectionFailed"
+            | "responseStreamConnectionFailed"
+            | "responseStreamDisconnected"
+            | "responseTooManyFailedAttempts",
+        ) if status.is_none() => FailureClass::Server,
         Some(_) | None => status.map_or(FailureClass::Other, FailureClass::of_status),
     };
     Failure {
