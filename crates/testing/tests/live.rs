@@ -68,6 +68,29 @@ fn piece_allocations(dialect: &'static Dialect, session: &LiveSession) -> Option
     most
 }
 
+/// The ledger adds to the rows of the last frame of a shape if the claims are the same; a trace settles each value.
+#[test]
+fn a_report_is_the_same_with_and_without_known_settlements() {
+    for dialect in live() {
+        let report = |trace| {
+            let mut options = Options::default();
+            options.trace = trace;
+            let mut reader = EventReader::new((dialect, Role::Live), &options).expect("a live reader");
+            for number in 0..4 {
+                for frame in sessions(&dialect.folder()).iter().flat_map(|session| session.round(number % 3))
+                {
+                    reader.push(frame.as_bytes(), |_| {});
+                }
+            }
+            let report = reader.finish(|_| {});
+            assert!(report.adds_up(), "{}", dialect.name);
+            let counts = [report.leaves, report.mapped, report.kept, report.lost];
+            (counts, format!("{:#?} {:#?}", report.kept_paths, report.lost_paths))
+        };
+        assert_eq!(report(false), report(true), "{}", dialect.name);
+    }
+}
+
 /// The bytes of a session, and the memory that a reader may hold beside its largest frame.
 const SESSION: u64 = 1 << 20;
 const HELD: i64 = 256 << 10;

@@ -79,17 +79,26 @@ impl BlockKeys {
     /// Reduces a block. The second half uses the same keys, shifted by a pair.
     fn reduce(&self, block: &[u8]) -> [u128; 2] {
         let (pairs, rest) = block.as_chunks::<16>();
-        let mut last = [0; 16];
-        rest.iter().zip(&mut last).for_each(|(byte, place)| *place = *byte);
-        let last = Some(&last).filter(|_| !rest.is_empty());
+        let (keys, _) = self.0.as_chunks::<2>();
+        let shifted = keys.get(1..).unwrap_or_default();
         let mut sums = [0u128; 2];
-        for (pair, keys) in pairs.iter().chain(last).zip(self.0.windows(4).step_by(2)) {
+        let mut add = |pair: &[u8; 16], [keys, shifted]: [&[u64; 2]; 2]| {
             let all = u128::from_le_bytes(*pair);
             let (low, high) = (all as u64, (all >> 64) as u64);
-            for (sum, keys) in sums.iter_mut().zip(keys.chunks_exact(2)) {
+            for (sum, keys) in sums.iter_mut().zip([keys, shifted]) {
                 let product = u128::from(low.wrapping_add(keys[0])) * u128::from(high.wrapping_add(keys[1]));
                 *sum = sum.wrapping_add(product);
             }
+        };
+        for ((pair, keys), shifted) in pairs.iter().zip(keys).zip(shifted) {
+            add(pair, [keys, shifted]);
+        }
+        if !rest.is_empty()
+            && let Some([keys, shifted]) = keys.get(pairs.len()..).and_then(<[_]>::first_chunk)
+        {
+            let mut last = [0; 16];
+            last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+            add(&last, [keys, shifted]);
         }
         sums
     }

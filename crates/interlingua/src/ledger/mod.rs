@@ -13,6 +13,7 @@ mod paths;
 mod policy;
 mod report;
 mod settle;
+mod settlement;
 
 use crate::error::{Code, Place, Problem, Severity};
 use crate::framing::{FrameKind, FramePlace, Framing};
@@ -28,6 +29,7 @@ pub use policy::{LossPolicy, LossRule, PolicyError};
 pub use report::{ContentCounts, Fate, Leaf, Reason, Report, Row};
 pub use settle::{LineHoles, is_hole};
 pub(crate) use settle::{LineValue, LineValueSort, count_tildes, write_whole};
+pub(crate) use settlement::Settlement;
 
 /// The placeholder in a kept line for a value that has a field in the model.
 pub const HOLE: &str = "\"~\"";

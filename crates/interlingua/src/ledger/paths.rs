@@ -73,6 +73,15 @@ impl Paths {
         true
     }
 
+    /// Adds to the row with this number.
+    #[inline]
+    pub(super) fn add_again(&mut self, number: u32, leaves: u64, bytes: u64) {
+        if let Some(row) = self.rows.get_mut(number as usize) {
+            row.count += leaves;
+            row.bytes += bytes;
+        }
+    }
+
     /// Adds to the row of a path. Returns the number of the row.
     #[inline]
     pub(super) fn add(&mut self, path: PathNumber, row: Booking, text: impl FnOnce() -> String) -> u32 {
@@ -121,10 +130,7 @@ impl Paths {
             }
         }
         let number = known.unwrap_or_default();
-        if let Some(row) = self.rows.get_mut(number as usize) {
-            row.count += leaves;
-            row.bytes += bytes;
-        }
+        self.add_again(number, leaves, bytes);
         number
     }
 

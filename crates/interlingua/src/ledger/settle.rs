@@ -2,10 +2,10 @@
 //! interpret values: the mapped leaves follow from the claims and from the writer's table.
 
 use super::paths::{Booking, PathNumber};
-use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason};
+use super::{Fate, HOLE, Leaf, Ledger, Leftover, LeftoverBody, Reason, Settlement};
 use crate::json::JsonWriter;
 use crate::model::{Field, Support};
-use crate::tape::{Claim, Kind, Val, Visited};
+use crate::tape::{Claim, Kind, Tape, Val, Visited};
 
 impl<'t> Leftover<'t> {
     /// The whitespace around the document, such as the carriage return of a foreign line end. For documents that were
@@ -56,7 +56,7 @@ impl Ledger {
 
     /// Books every leaf, in one walk, and shows each value with its fate to the watcher: a claimed value is mapped if
     /// the target supports its field; an unclaimed value is kept (`None`) or lost.
-    fn settle(&mut self, body: LeftoverBody<'_>, reason: Option<Reason>, watcher: &mut impl Watcher) {
+    fn settle<W: Watcher>(&mut self, body: LeftoverBody<'_>, reason: Option<Reason>, watcher: &mut W) {
         let frame = self.frame;
         let root = match body {
             LeftoverBody::Frame(tape) => {
@@ -98,14 +98,19 @@ impl Ledger {
         if self.rehearsal {
             return;
         }
-        self.names.begin(root);
         let mapped_before = self.mapped;
         let is_line = matches!(body, LeftoverBody::Kept { .. });
         let unclaimed = reason.map_or(Fate::Kept, Fate::Lost);
-        let mut settle = Settle { ledger: self, unclaimed, is_line, structure: 0, mapped: 0, watcher };
-        root.walk(|seen| settle.value(seen));
-        let Settle { structure, mapped, .. } = settle;
-        self.mapped += mapped;
+        // A trace lists each leaf, and in a frame whose line is restored no value is lost.
+        let is_plain = !W::OBSERVES && self.trace.is_none() && !self.current.restored;
+        let shaped = match body {
+            LeftoverBody::Frame(tape) if is_plain => tape.settlement().map(|known| (tape, known)),
+            _ => None,
+        };
+        let structure = match shaped {
+            Some((tape, known)) => self.settle_frame(tape, unclaimed, &mut known.borrow_mut()),
+            None => self.settle_values(root, unclaimed, is_line, watcher),
+        };
         if let LeftoverBody::Kept { line, .. } = body {
             self.current.holes += structure;
             return line.claim(Claim::Placed);
@@ -142,6 +147,43 @@ impl Ledger {
         }
     }
 
+    /// Books every leaf of a frame that has a shape: as in the last frame of its shape, if the same values are claimed.
+    /// Returns the number of leaves of tags.
+    #[inline(never)]
+    fn settle_frame(&mut self, tape: &Tape<'_>, unclaimed: Fate, known: &mut Settlement) -> u64 {
+        if !known.applies_to(tape, unclaimed, self.given_up.len()) {
+            let mapped_before = self.mapped;
+            known.begin();
+            let structure = self.settle_values(tape.root(), unclaimed, false, known);
+            known.end(tape, self.mapped - mapped_before, structure, (unclaimed, self.given_up.len()));
+            return structure;
+        }
+        let (paths, count) = match unclaimed {
+            Fate::Mapped | Fate::Kept => (&mut self.kept_paths, &mut self.kept),
+            Fate::Lost(_) => (&mut self.lost_paths, &mut self.lost),
+        };
+        *count += known.book_again(tape, paths);
+        self.mapped += known.mapped;
+        known.structure
+    }
+
+    /// Books every leaf of a document. Returns the number of leaves of tags, or holes.
+    #[inline]
+    fn settle_values<W: Watcher>(
+        &mut self,
+        root: Val<'_>,
+        unclaimed: Fate,
+        is_line: bool,
+        watcher: &mut W,
+    ) -> u64 {
+        self.names.begin(root);
+        let mut settle = Settle { ledger: self, unclaimed, is_line, structure: 0, mapped: 0, watcher };
+        root.walk(|seen| settle.value(seen));
+        let Settle { structure, mapped, .. } = settle;
+        self.mapped += mapped;
+        structure
+    }
+
     /// Books the tags of a document, which share the fate of their neighbours.
     fn book_tags(&mut self, root: Val<'_>, fate: Fate) {
         self.names.begin(root);
@@ -152,9 +194,9 @@ impl Ledger {
         });
     }
 
-    /// Books one value.
+    /// Books one value. Returns the number of its row, unless the target holds the value.
     #[inline]
-    fn book(&mut self, fate: Fate, field: Option<Field>, seen: Visited<'_>) {
+    fn book(&mut self, fate: Fate, field: Option<Field>, seen: Visited<'_>) -> Option<u32> {
         let leaves = seen.leaves();
         if self.trace.is_some() {
             self.trace_leaf(Leaf {
@@ -168,7 +210,7 @@ impl Ledger {
         let (paths, count, reason) = match fate {
             Fate::Mapped => {
                 self.mapped += leaves;
-                return;
+                return None;
             }
             Fate::Kept => (&mut self.kept_paths, &mut self.kept, Reason::NoSlot),
             Fate::Lost(reason) => (&mut self.lost_paths, &mut self.lost, reason),
@@ -182,13 +224,14 @@ impl Ledger {
             && known & 1 == side
             && paths.add_to(known >> 1, &row)
         {
-            return;
+            return Some(known >> 1);
         }
         let path = self.names.path_of(seen.val);
         let number = paths.add(path, row, || self.names.text_of(path));
         if let Some(memo) = memo {
             memo.set((number << 1 | side) + 1);
         }
+        Some(number)
     }
 
     #[cold]
@@ -317,14 +360,25 @@ pub(crate) fn write_whole(root: Val<'_>, out: &mut JsonWriter<'_>) {
 }
 
 /// An observer to which [`Ledger::settle`] shows each value and its fate.
-trait Watcher {
+pub(super) trait Watcher {
+    /// Whether the watcher needs to see the values.
+    const OBSERVES: bool = true;
+
     fn value(&mut self, seen: Visited<'_>, claim: Claim, fate: Fate);
+
+    /// The value was booked in the row with this number.
+    #[inline]
+    fn booked(&mut self, seen: Visited<'_>, row: u32) {
+        let _ = (seen, row);
+    }
 }
 
 /// A watcher that ignores all values.
 struct Unwatched;
 
 impl Watcher for Unwatched {
+    const OBSERVES: bool = false;
+
     fn value(&mut self, _: Visited<'_>, _: Claim, _: Fate) {}
 }
 
@@ -421,7 +475,11 @@ impl<W: Watcher> Settle<'_, W> {
             Fate::Mapped if field == Some(Field::Structure) => self.structure += seen.leaves(),
             Fate::Mapped if self.ledger.trace.is_none() => self.mapped += seen.leaves(),
             Fate::Kept | Fate::Lost(_) if claim == Claim::Placed => {}
-            Fate::Mapped | Fate::Kept | Fate::Lost(_) => self.ledger.book(fate, field, seen),
+            Fate::Mapped | Fate::Kept | Fate::Lost(_) => {
+                if let Some(row) = self.ledger.book(fate, field, seen) {
+                    self.watcher.booked(seen, row);
+                }
+            }
         }
     }
 }

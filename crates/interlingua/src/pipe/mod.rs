@@ -566,7 +566,14 @@ impl FrameStages {
             Ok(tape) => {
                 notice_oddities(&tape, out.ledger);
                 let span = tape.root().span();
-                let around = marks_around(&frame, &text[..span.start], &text[span.end..]);
+                // Most frames are lines or events, which need no marks.
+                let is_separate =
+                    !frame.is_literal() && (frame.is_line() || matches!(frame.kind, FrameKind::Sse(_)));
+                let around = if is_separate {
+                    (String::new(), "")
+                } else {
+                    marks_around(&frame, &text[..span.start], &text[span.end..])
+                };
                 let around = (around.0.as_str(), around.1);
                 let order = &mut self.order;
                 let place = tape.root().place();

@@ -9,10 +9,10 @@ mod parse;
 mod shapes;
 mod value;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-use crate::ledger::Reason;
+use crate::ledger::{Reason, Settlement};
 use crate::model::Field;
 use parse::{Broken, OpenContainer, Parser};
 pub(crate) use parse::{Escapes, block_mask, hash_of};
@@ -98,7 +98,7 @@ impl Claim {
 }
 
 /// A claim on the tape, and the reason a writer could not write the value, if any.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     claim: Claim,
     unsaid: Option<Reason>,
@@ -254,22 +254,25 @@ impl TapeBuf {
         if let Err(Broken) = parser.document(followed) {
             return Err(parser.fault);
         }
-        let leaves = parser.leaves();
-        let Parser { duplicate_key, lone_surrogate, number_overflow, .. } = parser;
+        let Parser { duplicate_key, lone_surrogate, number_overflow, filled, .. } = parser;
         let is_odd = duplicate_key.or(lone_surrogate).or(number_overflow).is_some();
         if let Some(shapes) = shapes.filter(|_| !is_odd) {
             shapes.remember(text.as_bytes(), &self.nodes);
         }
         let claimed = self.claimed.get_or_insert_with(|| Box::new([const { Cell::new(0) }; NEAR]));
-        let rows = self.shapes.as_deref().map_or(&[][..], Shapes::rows);
-        let (nodes, claims) = (&self.nodes, Cell::new(0));
+        let (nodes, rows, settlement) = match self.shapes.as_deref() {
+            Some(shapes) => (shapes.nodes().unwrap_or(&self.nodes), shapes.rows(), shapes.settlement()),
+            None => (&self.nodes[..], &[][..], None),
+        };
+        let claims = Cell::new(0);
         Ok(Tape {
             text,
             nodes,
             rows,
+            settlement,
             claimed,
             claims,
-            leaves,
+            leaves: nodes.len() as u32 - filled,
             duplicate_key,
             lone_surrogate,
             number_overflow,
@@ -285,6 +288,8 @@ pub struct Tape<'t> {
     nodes: &'t [Node],
     /// For each value of a known shape, a number for the ledger; empty without a shape.
     rows: &'t [Cell<u32>],
+    /// The settlement of the last document of the same shape.
+    settlement: Option<&'t RefCell<Settlement>>,
     claimed: &'t [Cell<u32>; NEAR],
     /// The number of claims. The values of an event are claimed just before the event is emitted.
     claims: Cell<u32>,
@@ -312,6 +317,37 @@ impl<'t> Tape<'t> {
     /// The number of scalars and empty containers in the document.
     pub fn leaves(&self) -> u32 {
         self.leaves
+    }
+
+    /// The settlement of the last document of the same shape; `None` without a shape.
+    pub(crate) fn settlement(&self) -> Option<&'t RefCell<Settlement>> {
+        self.settlement
+    }
+
+    /// The number of bytes of the value with the given number.
+    #[inline]
+    pub(crate) fn length_of(&self, number: u32) -> u32 {
+        self.nodes.get(number as usize).map_or(0, |node| node.end - node.start)
+    }
+
+    /// Whether the claims of this document are exactly these.
+    pub(crate) fn has_claims(&self, known: &ClaimList) -> bool {
+        // A list has at most as many claims as the buffer, so the claims in the buffer are the first.
+        self.claims.get() as usize == known.0.len()
+            && known.0.iter().zip(self.claimed).all(|((at, mark), claimed)| {
+                claimed.get() == *at
+                    && self.nodes.get(*at as usize).is_some_and(|node| node.mark.get() == *mark)
+            })
+    }
+
+    /// Copies the claims of this document, unless there are too many.
+    pub(crate) fn copy_claims(&self, list: &mut ClaimList) -> bool {
+        list.0.clear();
+        let Some(claimed) = self.claimed.get(..self.claims.get() as usize) else { return false };
+        let marked =
+            claimed.iter().map(Cell::get).zip(claimed.iter().map(|at| &self.nodes[at.get() as usize]));
+        list.0.extend(marked.map(|(at, node)| (at, node.mark.get())));
+        true
     }
 
     /// The value that contains `text`, if `text` lies in this frame: a claimed value, if there is one.
@@ -380,6 +416,10 @@ impl<'t> Tape<'t> {
         self.claims.set(claim + 1);
     }
 }
+
+/// The claimed values of a document by their numbers, in the order of their claims, with their marks.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimList(Vec<(u32, Mark)>);
 
 /// The node range of a value and its children: the source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

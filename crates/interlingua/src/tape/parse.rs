@@ -205,11 +205,6 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// The number of scalars and empty containers so far.
-    pub(super) fn leaves(&self) -> u32 {
-        self.nodes.len() as u32 - self.filled
-    }
-
     /// Adds a value.
     #[inline]
     pub(super) fn push(&mut self, start: usize, end: usize, name: Name, kind: Kind) -> Result<(), Broken> {

@@ -1,27 +1,28 @@
 //! The shapes of earlier frames. A running agent prints frames of few shapes: the same names in the same order, around
 //! other values. Most values repeat, too.
 //!
-//! A [`Shape`] is the last frame of its shape, with its tape. A new frame is compared with the frame of a shape: the tape of
-//! equal bytes is copied, a value that differs is read, and the comparison continues after the value. Where the bytes between
-//! two values differ, a [`Turn`] leads to the shape of an earlier frame that differed in the same way; without a turn, the
-//! parser reads the rest of the frame as usual, and the frame becomes a shape of its own. A frame has the same tape with and
-//! without shapes.
+//! A [`Shape`] is the last frame of its shape, with its tape. A new frame is compared with the frame of a shape: a value that
+//! differs is read, and the comparison continues after the value. At the end the shape becomes the new frame: the places of
+//! its values move, and the tape stays where it is. Where the bytes between two values differ, a [`Turn`] leads to the shape
+//! of an earlier frame that differed in the same way; without a turn, the parser reads the rest of the frame as usual, and the
+//! frame becomes a shape of its own. A frame has the same tape with and without shapes.
 //!
 //! The memory of all shapes is bounded. Shapes that are full and no longer fit the frames are dropped.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
 use wide::u8x16;
 
 use super::parse::{ARRAY_END, Broken, OBJECT_END, OpenContainer, Parser, short_string};
 use super::{Kind, Mark, Name, Node};
+use crate::ledger::Settlement;
 
 /// The shapes, and the relation of the current frame to them.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     all: Vec<Shape>,
-    /// The shape of the last frame that had one.
-    last: usize,
+    order: Order,
     /// The depth limit under which all shapes were read.
     depth: usize,
     /// The size of all shapes in bytes.
@@ -29,6 +30,8 @@ pub(super) struct Shapes {
     /// The number of frames that found no room.
     refused: usize,
     current: Current,
+    /// The values of the current frame that differ from its shape.
+    changes: Vec<Change>,
 }
 
 /// The relation of the current frame to the shapes.
@@ -37,8 +40,10 @@ enum Current {
     /// The frame has no shape.
     #[default]
     None,
-    /// The frame has this shape, with so many other values.
-    Has { shape: usize, changed: usize },
+    /// The shape has become the frame, with its tape.
+    Is { shape: usize },
+    /// The frame has this shape, and a tape of its own.
+    Has { shape: usize },
     /// The frame differs from this shape before a value. The bytes between that value and the value before it begin at
     /// `gap`.
     Left { shape: usize, node: usize, gap: usize },
@@ -55,11 +60,11 @@ struct Shape {
     filled: Vec<u32>,
     /// For each value, a number that the ledger keeps; zero for none.
     rows: Vec<Cell<u32>>,
+    /// The settlement of the last frame of the shape.
+    settlement: RefCell<Settlement>,
     turns: Vec<Turn>,
     /// The earlier shape that has a turn to this shape, and the number of the first value that differs.
     parent: Option<(usize, usize)>,
-    /// The shape of the frame after the last frame of this shape.
-    next: usize,
 }
 
 /// A shape that begins like another shape.
@@ -73,15 +78,67 @@ struct Turn {
     shape: usize,
 }
 
+/// The order of the shapes: the same shapes are followed by the same shape most of the time.
+#[derive(Debug, Default)]
+struct Order {
+    /// The last four shapes, with sixteen bits each. The last is in the lowest bits.
+    last: u64,
+    /// The shape that followed four shapes, by their hash. Two rows may share a place.
+    after: Vec<(u64, u16)>,
+}
+
+impl Order {
+    /// The number of rows: a power of two.
+    const ROWS: usize = 512;
+
+    /// The shape that follows most likely: the shape that followed the last four shapes, or else the last shape.
+    fn next(&self) -> usize {
+        [self.last, self.last & 0xffff]
+            .iter()
+            .find_map(|last| self.after.get(Self::place(*last)).filter(|(known, _)| known == last))
+            .map_or(0, |(_, next)| usize::from(*next))
+    }
+
+    /// Adds the shape of a frame.
+    fn add(&mut self, shape: usize) {
+        if self.after.is_empty() {
+            self.after.resize(Self::ROWS, (u64::MAX, 0));
+        }
+        // Shapes are limited in bytes, so there are fewer than 65,536.
+        let shape = shape as u16;
+        for last in [self.last, self.last & 0xffff] {
+            if let Some(row) = self.after.get_mut(Self::place(last)) {
+                *row = (last, shape);
+            }
+        }
+        self.last = self.last << 16 | u64::from(shape);
+    }
+
+    const fn place(last: u64) -> usize {
+        (last.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
+    }
+}
+
+/// A value that differs from the value of the shape.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    node: u32,
+    /// The end of the value in the frame.
+    end: u32,
+    kind: Kind,
+    /// The difference between the places in the frame and in the shape, after the value.
+    shift: u32,
+}
+
 impl Shapes {
     /// The size of the largest frame that becomes a shape.
     const LARGEST: usize = 4096;
     /// The maximum size of all shapes.
-    const MOST_BYTES: usize = 1 << 17;
+    const MOST_BYTES: usize = 3 << 16;
     /// The maximum number of turns of a shape: each costs a comparison.
     const MOST_TURNS: usize = 16;
-    /// The number of values that may change without a copy of the frame.
-    const MOST_CHANGES: usize = 3;
+    /// The maximum number of turns of a frame: after each, the frame is compared from its start.
+    const MOST_RESTARTS: usize = 16;
     /// The number of frames without room after which all shapes are dropped.
     const MOST_REFUSED: usize = 1024;
 
@@ -93,26 +150,39 @@ impl Shapes {
         }
     }
 
-    /// The numbers that the ledger keeps for the values of the frame, if the frame has a shape.
-    pub(super) fn rows(&self) -> &[Cell<u32>] {
-        let Current::Has { shape, .. } = self.current else { return &[] };
-        self.all.get(shape).map_or(&[], |shape| &shape.rows)
+    /// The shape of the current frame.
+    fn shape(&self) -> Option<&Shape> {
+        match self.current {
+            Current::Is { shape } | Current::Has { shape } => self.all.get(shape),
+            Current::None | Current::Left { .. } => None,
+        }
     }
 
-    /// Remembers a frame without oddities.
+    /// The values of the current frame, if its shape has become the frame.
+    pub(super) fn nodes(&self) -> Option<&[Node]> {
+        let is_frame = matches!(self.current, Current::Is { .. });
+        Some(self.shape().filter(|_| is_frame)?.nodes.as_slice())
+    }
+
+    /// The numbers that the ledger keeps for the values of the frame, if the frame has a shape.
+    pub(super) fn rows(&self) -> &[Cell<u32>] {
+        self.shape().map_or(&[], |shape| &shape.rows)
+    }
+
+    /// The settlement of the last frame of this shape, if the frame has a shape.
+    pub(super) fn settlement(&self) -> Option<&RefCell<Settlement>> {
+        self.shape().map(|shape| &shape.settlement)
+    }
+
+    /// Remembers a frame without oddities; `nodes` are the values of a frame that has no shape.
     pub(super) fn remember(&mut self, text: &[u8], nodes: &[Node]) {
         match self.current {
-            Current::Has { changed, .. } if changed <= Self::MOST_CHANGES => {}
-            Current::Has { shape, .. } => self.replace(shape, text, nodes),
             Current::None if self.all.is_empty() => self.add(text, nodes, None),
-            Current::None => {}
+            Current::None | Current::Is { .. } | Current::Has { .. } => {}
             Current::Left { shape, node, gap } => self.add_after(shape, node, gap, text, nodes),
         }
-        if let Current::Has { shape, .. } = self.current {
-            if let Some(last) = self.all.get_mut(self.last) {
-                last.next = shape;
-            }
-            self.last = shape;
+        if let Current::Is { shape } | Current::Has { shape } = self.current {
+            self.order.add(shape);
         }
     }
 
@@ -149,7 +219,7 @@ impl Shapes {
             return self.refuse();
         }
         self.bytes += size;
-        self.current = Current::Has { shape: self.all.len(), changed: 0 };
+        self.current = Current::Has { shape: self.all.len() };
         let mut filled: Vec<u32> = nodes.iter().filter(|node| node.is_filled()).map(|node| node.at).collect();
         filled.sort_by_key(|filled| nodes.get(*filled as usize).map(|node| node.end));
         self.all.push(Shape {
@@ -158,26 +228,28 @@ impl Shapes {
             reach: nodes.iter().map(Node::reach).collect(),
             filled,
             rows: vec![Cell::new(0); nodes.len()],
+            settlement: RefCell::default(),
             turns: Vec::new(),
             parent,
-            next: self.all.len(),
         });
     }
 
-    /// Replaces the frame of a shape.
-    fn replace(&mut self, shape: usize, text: &[u8], nodes: &[Node]) {
-        let Some(shape) = self.all.get_mut(shape) else { return };
+    /// Makes a shape the frame that differs from it by these values. Returns whether there is room for the frame.
+    fn become_frame(&mut self, shape: usize, text: &[u8], changes: &[Change]) -> bool {
+        let Some(shape) = self.all.get_mut(shape) else { return false };
         let bytes = self.bytes - shape.text.len() + text.len();
         if text.len() > Self::LARGEST || bytes > Self::MOST_BYTES {
-            return;
+            return false;
         }
         self.bytes = bytes;
-        shape.text.clear();
-        shape.text.extend_from_slice(text);
-        shape.nodes.clear();
-        shape.nodes.extend_from_slice(nodes);
-        shape.reach.clear();
-        shape.reach.extend(nodes.iter().map(Node::reach));
+        if !changes.is_empty() {
+            shape.text.clear();
+            shape.text.extend_from_slice(text);
+            shape.apply(changes);
+        }
+        // The reader of the frame before has claimed values.
+        shape.nodes.iter().for_each(|node| node.mark.set(Mark::FREE));
+        true
     }
 
     /// The shape of a frame that differs from the shape `index` before a value; these bytes precede the value. A frame that
@@ -217,10 +289,75 @@ fn size_of_frame(text: &[u8], nodes: &[Node]) -> usize {
 /// The longest gap of a turn.
 const LONGEST_GAP: usize = 128;
 
+/// A text that is equal up to this length is not read from its start.
+const LONG_TEXT: usize = 64;
+
+/// The length of a surrogate pair.
+const LONGEST_ESCAPE: usize = r"\ud83e\udd80".len();
+
 impl Shape {
     /// The end of the bracket or value before the value with this number.
     fn end_before(&self, node: usize) -> usize {
         node.checked_sub(1).and_then(|before| self.reach.get(before)).map_or(0, |end| *end as usize)
+    }
+
+    /// Changes these values, and moves the values after them.
+    fn apply(&mut self, changes: &[Change]) {
+        if changes.iter().any(|change| change.shift != 0) {
+            let mut shifts = Shifts::new(changes);
+            for container in &self.filled {
+                let Some(node) = self.nodes.get_mut(*container as usize) else { break };
+                node.end = node.end.wrapping_add(shifts.before(node.next));
+            }
+        }
+        let (mut at, mut shift) = (0, 0);
+        for change in changes {
+            let number = change.node as usize;
+            self.shift(at..number, shift);
+            if let (Some(node), Some(reach)) = (self.nodes.get_mut(number), self.reach.get_mut(number)) {
+                (node.start, node.name) = (node.start.wrapping_add(shift), node.name.shifted(shift));
+                (node.end, node.kind, *reach) = (change.end, change.kind, change.end);
+            }
+            (at, shift) = (number + 1, change.shift);
+        }
+        self.shift(at..self.nodes.len(), shift);
+    }
+
+    /// Moves values, but not the ends of containers with values.
+    fn shift(&mut self, range: Range<usize>, shift: u32) {
+        if shift == 0 {
+            return;
+        }
+        let (nodes, reach) = (self.nodes.get_mut(range.clone()), self.reach.get_mut(range));
+        for (node, reach) in nodes.into_iter().flatten().zip(reach.into_iter().flatten()) {
+            node.start = node.start.wrapping_add(shift);
+            node.end = node.end.wrapping_add(if node.is_filled() { 0 } else { shift });
+            node.name = node.name.shifted(shift);
+            *reach = reach.wrapping_add(shift);
+        }
+    }
+}
+
+/// The shifts after the values that differ, in their order.
+struct Shifts<'c> {
+    changes: std::slice::Iter<'c, Change>,
+    shift: u32,
+}
+
+impl<'c> Shifts<'c> {
+    fn new(changes: &'c [Change]) -> Self {
+        Self { changes: changes.iter(), shift: 0 }
+    }
+
+    /// The shift after all values before `node`. The numbers of consecutive calls never decrease.
+    #[inline]
+    fn before(&mut self, node: u32) -> u32 {
+        while let [change, rest @ ..] = self.changes.as_slice()
+            && change.node < node
+        {
+            (self.changes, self.shift) = (rest.iter(), change.shift);
+        }
+        self.shift
     }
 }
 
@@ -273,26 +410,54 @@ impl<'p> Parser<'p> {
         rest: &mut &'p [u8],
         inside: &mut OpenContainer,
     ) -> Result<bool, Broken> {
+        let mut changes = std::mem::take(&mut shapes.changes);
+        let compared = self.compare(shapes, &mut changes);
+        let has_ended =
+            compared.and_then(|compared| self.take_over(compared, shapes, &changes, rest, inside));
+        shapes.changes = changes;
+        has_ended
+    }
+
+    /// Compares the document with the shapes. Returns the last compared shape, from which the values in `changes` differ, and
+    /// the relation of the document to the shapes.
+    fn compare(&mut self, shapes: &Shapes, changes: &mut Vec<Change>) -> Result<(usize, Current), Broken> {
         let bytes = self.bytes;
-        // Frames follow each other in the same order most of the time.
-        let mut index = shapes.all.get(shapes.last).map_or(0, |last| last.next);
-        let Some(mut shape) = shapes.all.get(index) else { return Ok(false) };
-        // The number of values that differ, and the value before which the last turn was taken.
-        let (mut changed, mut last_turn) = (0, None);
+        let mut index = shapes.order.next();
+        // The value before which the last turn was taken.
+        let mut last_turn = None;
+        for _ in 0..Shapes::MOST_RESTARTS {
+            let Some(shape) = shapes.all.get(index) else { break };
+            let compared = index;
+            changes.clear();
+            let Some((node, gap)) = self.compare_with(shape, changes)? else {
+                return Ok((compared, Current::Is { shape: compared }));
+            };
+            let taken = shapes.turn(&mut index, node, bytes.get(gap..).unwrap_or_default());
+            // A frame that leaves two shapes at the same value has neither.
+            match taken.filter(|other| *other > index || last_turn != Some(node)) {
+                Some(other) => (index, last_turn) = (other, Some(node)),
+                None => return Ok((compared, Current::Left { shape: index, node, gap })),
+            }
+        }
+        Ok((index, Current::None))
+    }
+
+    /// Compares the document with one shape, and collects the values that differ. Returns the value before which the document
+    /// differs from the shape, if any, and the start of the bytes between that value and the value before it.
+    fn compare_with(
+        &mut self,
+        shape: &Shape,
+        changes: &mut Vec<Change>,
+    ) -> Result<Option<(usize, usize)>, Broken> {
+        let bytes = self.bytes;
         // The next value, and the place after the value before it: in the shape and in the document.
         let (mut node, mut known, mut read) = (0, 0, 0);
-        // The number of containers that have ended.
-        let mut ended = 0;
-        let gap = loop {
+        loop {
             let unread = bytes.get(read..).unwrap_or_default();
             let equal = known + common(shape.text.get(known..).unwrap_or_default(), unread);
-            let shift = (read as u32).wrapping_sub(known as u32);
             // The byte after a value shows its end.
             let reach = shape.reach.get(node..).unwrap_or_default();
-            let same = node + reach.iter().take_while(|end| (**end as usize) < equal).count();
-            let copied = shape.nodes.get(node..same).unwrap_or_default();
-            self.nodes.extend(copied.iter().map(|node| node.shifted(shift)));
-            node = same;
+            node += reach.iter().take_while(|end| (**end as usize) < equal).count();
             if let Some(next) = shape.nodes.get(node) {
                 let start = read + (next.start as usize).wrapping_sub(known);
                 if next.start as usize <= equal
@@ -300,40 +465,60 @@ impl<'p> Parser<'p> {
                 {
                     if !next.is_filled() && !matches!(first, b'{' | b'[') {
                         let mut after = bytes.get(start..).unwrap_or_default();
-                        let kind = self.scalar(&mut after, start, first)?;
-                        ended = self.end_containers(shape, ended, next.start, shift);
-                        (known, read) = (next.end as usize, bytes.len() - after.len());
-                        self.nodes.push(Node { end: read as u32, kind, ..next.shifted(shift) });
-                        (node, changed) = (node + 1, changed + 1);
+                        // The quote at the end of a text is equal, too, if the text differs after it.
+                        let same = equal.min(next.end as usize - 1) - next.start as usize;
+                        let kind = if next.kind == Kind::String && same > LONG_TEXT {
+                            self.rest_of_text(&mut after, start, same)?
+                        } else {
+                            self.scalar(&mut after, start, first)?
+                        };
+                        let end = bytes.len() - after.len();
+                        let shift = (end as u32).wrapping_sub(next.end);
+                        changes.push(Change { node: next.at, end: end as u32, kind, shift });
+                        (node, known, read) = (node + 1, next.end as usize, end);
                         continue;
                     }
                     let is_same = shape.text.get(next.start as usize) == Some(&first);
                     if next.is_filled() && is_same && is_filled(first, bytes.get(start + 1)) {
-                        ended = self.end_containers(shape, ended, next.start, shift);
-                        (known, read) = (next.start as usize + 1, start + 1);
-                        self.nodes.push(next.shifted(shift));
-                        node += 1;
+                        (node, known, read) = (node + 1, next.start as usize + 1, start + 1);
                         continue;
                     }
                 }
             } else if equal == shape.text.len() && bytes.len() - read == equal - known {
-                self.end_containers(shape, ended, u32::MAX, shift);
-                self.filled = shape.filled.len() as u32;
-                shapes.current = Current::Has { shape: index, changed };
-                return Ok(true);
+                return Ok(None);
             }
             // The bytes between two values differ, or a container and a scalar.
-            let end = shape.end_before(node);
-            let gap = read + (end - known);
-            ended = self.end_containers(shape, ended, end as u32, shift);
-            let taken = shapes.turn(&mut index, node, bytes.get(gap..).unwrap_or_default());
-            // A frame that leaves two shapes at the same value has neither.
-            let other = taken.filter(|other| *other > index || last_turn != Some(node));
-            let Some(found) = other.and_then(|other| shapes.all.get(other)) else { break gap };
-            last_turn = Some(node);
-            (index, shape) = (other.unwrap_or(index), found);
-            (known, read) = (shape.end_before(node), gap);
+            return Ok(Some((node, read + (shape.end_before(node) - known))));
+        }
+    }
+
+    /// Takes the values of the shape over, as far as the document has them. Returns whether the document has ended.
+    fn take_over(
+        &mut self,
+        (compared, current): (usize, Current),
+        shapes: &mut Shapes,
+        changes: &[Change],
+        rest: &mut &'p [u8],
+        inside: &mut OpenContainer,
+    ) -> Result<bool, Broken> {
+        shapes.current = current;
+        let (node, gap) = match current {
+            Current::Left { node, gap, .. } => (node, gap),
+            Current::Is { .. } | Current::Has { .. } => {
+                let is_odd = self.lone_surrogate.or(self.number_overflow).is_some();
+                let is_frame = !is_odd && shapes.become_frame(compared, self.bytes, changes);
+                let Some(shape) = shapes.all.get(compared) else { return Ok(false) };
+                self.filled = shape.filled.len() as u32;
+                if !is_frame {
+                    self.copy_nodes(shape, changes, shape.nodes.len(), usize::MAX);
+                    shapes.current = Current::Has { shape: compared };
+                }
+                return Ok(true);
+            }
+            Current::None => return Ok(false),
         };
+        let Some(shape) = shapes.all.get(compared) else { return Ok(false) };
+        let ended = self.copy_nodes(shape, changes, node, shape.end_before(node));
         self.filled = self.nodes.iter().filter(|node| node.is_filled()).count() as u32;
         let open = shape.filled.iter().skip(ended).filter(|filled| (**filled as usize) < node);
         // The outermost container ends last.
@@ -343,27 +528,33 @@ impl<'p> Parser<'p> {
             self.open.push(*inside);
             *inside = OpenContainer { names: self.names_in(*filled), node: *filled, bracket };
         }
-        shapes.current = Current::Left { shape: index, node, gap };
         if node == 0 {
             return Ok(false);
         }
-        *rest = bytes.get(gap..).unwrap_or_default();
+        *rest = self.bytes.get(gap..).unwrap_or_default();
         let is_open = inside.node as usize == node - 1 && !self.open.is_empty();
         if is_open { Ok(false) } else { self.after_value(rest, inside) }
     }
 
-    /// Sets the ends of the containers that end up to `end` in the shape. Returns the number of containers that have ended.
-    #[inline]
-    fn end_containers(&mut self, shape: &Shape, ended: usize, end: u32, shift: u32) -> usize {
-        let mut count = ended;
-        while let Some(known) = shape.filled.get(count).and_then(|filled| shape.nodes.get(*filled as usize))
-            && known.end <= end
-        {
-            let node = &mut self.nodes[known.at as usize];
-            (node.end, node.next) = (known.end.wrapping_add(shift), known.next);
-            count += 1;
+    /// Copies the first values of a shape, with their changes. Returns the number of containers that end up to `end`.
+    fn copy_nodes(&mut self, shape: &Shape, changes: &[Change], count: usize, end: usize) -> usize {
+        let mut shifts = Shifts::new(changes);
+        let copied = shape.nodes.iter().take(count).map(|known| known.shifted(shifts.before(known.at)));
+        self.nodes.extend(copied);
+        for change in changes {
+            let node = &mut self.nodes[change.node as usize];
+            (node.end, node.kind) = (change.end, change.kind);
         }
-        count
+        let (mut shifts, mut ended) = (Shifts::new(changes), 0);
+        for container in &shape.filled {
+            let Some(known) = shape.nodes.get(*container as usize) else { break };
+            if known.end as usize > end {
+                break;
+            }
+            self.nodes[known.at as usize].end = known.end.wrapping_add(shifts.before(known.next));
+            ended += 1;
+        }
+        ended
     }
 
     /// Reads a value that is no container.
@@ -377,6 +568,15 @@ impl<'p> Parser<'p> {
             Ok(after) => after,
             Err(read) => self.long_string(start + 1 + read)?,
         };
+        Ok(Kind::String)
+    }
+
+    /// Reads the rest of a text whose first bytes, with its quote, equal a text without oddities.
+    fn rest_of_text(&mut self, rest: &mut &'p [u8], start: usize, same: usize) -> Result<Kind, Broken> {
+        // The end of the equal bytes may be inside an escape.
+        let before = rest.get(same - LONGEST_ESCAPE..same).unwrap_or_default();
+        let read = if before.contains(&b'\\') { 1 } else { same };
+        *rest = self.long_string(start + read)?;
         Ok(Kind::String)
     }
 
@@ -458,6 +658,30 @@ mod tests {
             check(&SEED[at..]);
             for more in [" ", "\n", "{}", "1", ",", "\"a\":1,", "}"] {
                 check(&format!("{}{more}{}", &SEED[..at], &SEED[at..]));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_agents_have_the_same_tape_with_and_without_shapes() {
+        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents");
+        for log in
+            ["pi_stream/2026-11/tools.jsonl", "pi_stream/2026-11/rpc.jsonl", "acp/2026-11/qwen-code.jsonl"]
+        {
+            let text = std::fs::read_to_string(fixtures.join(log)).expect("a fixture");
+            let (mut shaped, mut plain) = (with_shapes(), TapeBuf::default());
+            for round in 0..3 {
+                for line in text.lines() {
+                    let longer = line.replace("tool", &"tool ".repeat(5 * round + 1));
+                    for line in [line, &longer, &line.replace("ex", "\\u00e9")] {
+                        let limits = Limits::default();
+                        assert_eq!(
+                            told(&mut shaped, line, &limits),
+                            told(&mut plain, line, &limits),
+                            "{line}"
+                        );
+                    }
+                }
             }
         }
     }
