@@ -41,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
         Field::UsageOutput,
         Field::UsageReasoning,
         Field::FileDiff,
+        Field::ResultDuration,
         Field::CompactionBefore,
         Field::CompactionKeptFrom,
         Field::NoticeType,
