@@ -110,14 +110,14 @@ fn law(arguments: &[String]) -> TaskResult<()> {
         return Err(format!("no dialect is called `{name}`; `interlingua dialects` lists them").into());
     }
     let tests = LAW_TESTS.iter().flat_map(|test| ["--test", test]);
-    let mut test = command("cargo", ["test", "--package", "interlingua", "--no-fail-fast"]);
+    let mut test = command("cargo", ["test", "--package", "interlingua-tests", "--no-fail-fast"]);
     run(test.args(tests).env("INTERLINGUA_ONLY", name))
 }
 
 fn bless(_: &[String]) -> TaskResult<()> {
-    let golden = ["test", "--package", "interlingua", "--test", "golden"];
+    let golden = ["test", "--package", "interlingua-tests", "--test", "golden"];
     run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
-    let cases = ["test", "--package", "interlingua", "--test", "dialects", "cases"];
+    let cases = ["test", "--package", "interlingua-tests", "--test", "dialects", "cases"];
     run(command("cargo", cases).env("INTERLINGUA_BLESS", "1"))?;
     let shown = ["test", "--package", "interlingua-cli", "--test", "show"];
     run(command("cargo", shown).env("INTERLINGUA_BLESS", "1"))?;

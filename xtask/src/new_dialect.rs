@@ -309,11 +309,11 @@ mod tests {
         }
         write(&scratch.join(CORE), &wanted("some-agent --family zoo").expect("complete")).expect("made");
         for words in [
-            "fmt --check --package interlingua",
-            "clippy --package interlingua --all-targets -- --deny warnings",
+            "fmt --check --package interlingua --package interlingua-tests",
+            "clippy --package interlingua --package interlingua-tests --all-targets -- --deny warnings",
             // One dialect needs little time, so the core is compiled without optimisation.
-            "test --config profile.test.package.interlingua.opt-level=0 --package interlingua --test laws",
-            "test --config profile.test.package.interlingua.opt-level=0 --package interlingua --test dialects -- \
+            "test --config profile.test.package.interlingua.opt-level=0 --package interlingua-tests --test laws",
+            "test --config profile.test.package.interlingua.opt-level=0 --package interlingua-tests --test dialects -- \
              some_agent detection",
         ] {
             let mut cargo = command("cargo", words.split(' '));

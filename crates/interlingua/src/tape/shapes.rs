@@ -664,7 +664,7 @@ mod tests {
 
     #[test]
     fn frames_of_agents_have_the_same_tape_with_and_without_shapes() {
-        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents");
+        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/agents");
         for log in
             ["pi_stream/2026-11/tools.jsonl", "pi_stream/2026-11/rpc.jsonl", "acp/2026-11/qwen-code.jsonl"]
         {

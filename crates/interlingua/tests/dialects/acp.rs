@@ -31,7 +31,7 @@ fn read(text: &str) -> Vec<Event<'static>> {
 }
 
 fn fixture(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents/acp/2026-11");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/agents/acp/2026-11");
     std::fs::read_to_string(root.join(name)).unwrap()
 }
 
@@ -770,7 +770,7 @@ fn a_request_that_was_answered_elsewhere_is_withdrawn_from_the_editor() {
 /// Any agent's events become the messages of an agent, which mean the same.
 #[test]
 fn another_agents_session_is_told_in_this_protocol() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/anthropic/claude_stream/2026-11");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/anthropic/claude_stream/2026-11");
     for name in ["plain.jsonl", "partial.jsonl", "control.jsonl", "interrupted.jsonl"] {
         let bytes = std::fs::read(root.join(name)).unwrap();
         let claude = Dialect::named("claude-stream").unwrap();

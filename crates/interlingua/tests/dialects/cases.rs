@@ -29,7 +29,7 @@ const ANY: &str = "...";
 
 #[test]
 fn every_case_holds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let is_blessing = std::env::var_os("INTERLINGUA_BLESS").is_some();
     let (mut faults, mut compared) = (Vec::new(), 0);
     for file in std::fs::read_dir(folder).unwrap() {
@@ -44,8 +44,7 @@ fn every_case_holds() {
         }
     }
     assert!(compared > 0, "no case was found");
-    let hint =
-        "hint: `INTERLINGUA_BLESS=1 cargo test -p interlingua --test dialects cases` writes the outputs anew";
+    let hint = "hint: `INTERLINGUA_BLESS=1 cargo test -p interlingua-tests --test dialects cases` writes the outputs anew";
     assert!(is_blessing || faults.is_empty(), "{}\n{hint}", faults.join("\n\n"));
 }
 

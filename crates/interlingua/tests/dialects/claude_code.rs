@@ -283,7 +283,7 @@ fn a_fact_that_every_line_repeats_is_lost_every_time() {
     assert_eq!(version.map(|row| row.count), Some(3), "{report:?}");
 }
 
-const FIXTURES: &str = "fixtures/anthropic/claude_code";
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/anthropic/claude_code");
 
 /// A fixture log, and its record after asserting that the way back loses nothing.
 fn recorded(name: &str) -> (String, Value) {
@@ -485,9 +485,11 @@ fn shuffled_lines_come_back() {
     }
 }
 
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/dialects/anthropic/claude_code/README.md");
+
 /// The table rows below that heading of the dialect's README, cell by cell.
 fn rows(heading: &str) -> Vec<Vec<String>> {
-    let readme = std::fs::read_to_string("src/dialects/anthropic/claude_code/README.md").expect("a file");
+    let readme = std::fs::read_to_string(README).expect("a file");
     let (_, rest) = readme.split_once(heading).expect("the heading");
     let table = rest.lines().skip_while(|line| !line.starts_with("|--")).skip(1);
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();

@@ -321,7 +321,7 @@ fn the_head_of_a_parent_thread_does_not_rename_the_session() {
 
 #[test]
 fn fixtures_are_recognised_and_come_back_in_any_pieces() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/openai/codex");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/openai/codex");
     let codex = (Dialect::named("codex").expect("registered"), Role::Log);
     let mut seen = 0;
     for month in ["2025-09", "2026-02", "2026-04", "2026-11"] {
@@ -472,7 +472,7 @@ fn an_echo_has_the_fate_of_what_it_repeats() {
 }
 
 fn fixture(name: &str) -> Vec<Value> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/openai/codex");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/openai/codex");
     entries(&std::fs::read_to_string(format!("{folder}/{name}.jsonl")).expect("a fixture"))
 }
 
@@ -720,7 +720,7 @@ fn messages_as_the_api_has_them_are_read_with_and_without_a_line_around_them() {
 
 #[test]
 fn any_order_of_events_comes_back() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/openai/codex");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/openai/codex");
     let mut pool = Vec::new();
     for name in ["2026-04/events", "2026-04/forked", "2025-09/bare", "2026-02/described", "2026-11/subagent"]
     {

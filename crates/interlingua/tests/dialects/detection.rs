@@ -45,7 +45,7 @@ fn every_fixture_is_recognised_as_what_it_is() {
 
 #[test]
 fn examples_are_called_as_they_are_detected() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("listed").path();

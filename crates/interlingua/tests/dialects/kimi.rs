@@ -38,7 +38,7 @@ fn lines(log: &str) -> Vec<Value> {
 
 /// The fixture of a dialect with this text in its name.
 fn fixture(dialect: &str, name: &str) -> String {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/agents");
     let path = folder.join(dialect.replace('-', "_")).join("2026-11").join(name);
     std::fs::read_to_string(path).expect("there")
 }

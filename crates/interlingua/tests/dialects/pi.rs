@@ -167,7 +167,7 @@ fn arguments_that_are_a_string_keep_an_escaped_quote_at_their_end() {
 fn a_change_names_its_file_and_a_failed_one_none() {
     let log = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/fixtures/agents/pi/2026-11/edits.jsonl"
+        "/../fixtures/agents/pi/2026-11/edits.jsonl"
     ));
     let entries = entries(&log.unwrap());
     let files: Vec<Value> = entries
@@ -190,7 +190,7 @@ fn a_change_names_its_file_and_a_failed_one_none() {
 #[test]
 fn results_have_the_duration_that_newer_versions_write() {
     let log =
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents/pi/2026-11/durations.jsonl"));
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/agents/pi/2026-11/durations.jsonl"));
     let entries = entries(log);
     let results: Vec<&Value> = entries.iter().filter(|entry| entry["type"] == "tool-result").collect();
     assert_eq!(results.len(), 2);

@@ -33,7 +33,7 @@ pub(crate) fn tokens(events: &[Value], count: &str) -> u64 {
 pub(crate) fn fixture(name: &str, file: &str) -> String {
     let folder = Dialect::named(name).unwrap().folder();
     let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder).join("2026-11").join(file);
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder).join("2026-11").join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -389,7 +389,7 @@ fn noted(report: &Report, what: &str) -> bool {
 }
 
 fn folder(dialect: &str) -> std::path::PathBuf {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     root.join(Dialect::named(dialect).unwrap().folder())
 }
 

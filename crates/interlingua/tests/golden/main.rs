@@ -66,7 +66,7 @@ fn every_fixture_converts_as_its_golden_states() {
 
 /// The folder of the goldens.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
 /// The path of a golden, relative to the repository.
@@ -147,7 +147,7 @@ fn summary(changes: &BTreeMap<RowKey, RowChange>, conversions: &Conversions) -> 
     if without_old > 0 {
         text += &format!(
             "\nno diff for {without_old} rows: the build directory does not hold their old output\n\
-             hint: check out the old commit, run `cargo test --package interlingua --test golden` once, and return\n"
+             hint: check out the old commit, run `cargo test --package interlingua-tests --test golden` once, and return\n"
         );
     }
     text

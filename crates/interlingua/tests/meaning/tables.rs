@@ -45,7 +45,7 @@ struct Vocabulary(Vec<BTreeSet<String>>);
 
 impl Vocabulary {
     fn of(dialect: &Dialect) -> Self {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src");
         let folder = sources.join("dialects").join(dialect.folder());
         let mut files = Vec::new();
         rust_files(&folder, true, &mut files);
@@ -401,7 +401,7 @@ fn table(meanings: &[Meaning]) -> String {
 }
 
 fn compare(name: &str, text: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/meaning/words").join(format!("{name}.txt"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("meaning/words").join(format!("{name}.txt"));
     if std::env::var_os("INTERLINGUA_BLESS").is_some() {
         std::fs::write(&path, text).expect("written");
         return Vec::new();
@@ -534,7 +534,7 @@ fn untried(dialect: &Dialect, cases: &[Case], meanings: &[Meaning]) -> Vec<Strin
         let text = std::str::from_utf8(&case.bytes).unwrap_or_default();
         tried.extend(text.split('"').map(|word| word.trim_end_matches('\\')).filter(|word| is_word(word)));
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialects").join(dialect.folder());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/dialects").join(dialect.folder());
     let mut files = Vec::new();
     rust_files(&folder, true, &mut files);
     let mut untried = Vec::new();

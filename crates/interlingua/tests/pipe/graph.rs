@@ -28,7 +28,7 @@ fn convert(from: &str, to: &str, bytes: &[u8], options: &Options) -> Vec<u8> {
 }
 
 fn fixture(path: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(path);
     std::fs::read(path).expect("a fixture can be read")
 }
 

@@ -15,7 +15,7 @@ use interlingua::sniff::sniff;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures");
 
 /// A session with a message, a call, a failed result, and a line that was cut off.
 const LOG: &str = concat!(

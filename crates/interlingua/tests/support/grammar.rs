@@ -126,9 +126,9 @@ fn is_word(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-/// The folder of the dialects, relative to their own package or to the fuzzer's.
+/// The folder of the dialects, relative to the package of the tests or of the fuzzer.
 fn sources() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = here.join("src/dialects");
+    let own = here.join("../src/dialects");
     if own.is_dir() { own } else { here.join("../crates/interlingua/src/dialects") }
 }

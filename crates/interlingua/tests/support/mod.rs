@@ -110,7 +110,7 @@ pub fn fixtures_and_ours() -> Vec<Case> {
 }
 
 pub fn fixture_root(dialect: &Dialect) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(dialect.folder())
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(dialect.folder())
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -15,7 +15,7 @@ const FACTS: u32 = 97;
 
 /// The names of all tests of the workspace that name facts of the list, and the facts of each.
 fn named_tests() -> BTreeMap<String, Vec<u32>> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = files(&crates).into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
     let mut tests = BTreeMap::new();
     for path in sources {
@@ -34,7 +34,7 @@ fn named_tests() -> BTreeMap<String, Vec<u32>> {
 
 /// The rows of the table in the document: the facts, and the text about their tests.
 fn table() -> Vec<(Vec<u32>, String)> {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/daemon.md");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/daemon.md");
     let text = std::fs::read_to_string(document).unwrap();
     let rows = text.lines().skip_while(|line| *line != "## Conformance list").filter_map(|line| {
         let (facts, about) = line.strip_prefix("| ")?.split_once(" | ")?;

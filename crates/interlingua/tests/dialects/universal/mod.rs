@@ -32,7 +32,7 @@ fn dialect(name: &str) -> (&'static Dialect, Role) {
 }
 
 fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let mut sources = Vec::new();
     let sessions = DIALECTS.iter().filter(|dialect| matches!(dialect.plane, Plane::Live | Plane::Log));
     for dialect in sessions {

@@ -289,7 +289,7 @@ fn a_user_message_that_only_holds_results_is_no_prompt() {
 
 #[test]
 fn the_settings_of_a_request_are_said_and_come_back() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     for path in ["anthropic/messages/request/full.json", "openai/chat/request/full.json"] {
         let bytes = std::fs::read(root.join(path)).unwrap();
         let name = if path.starts_with("anthropic") { "anthropic" } else { "openai-chat" };
@@ -455,7 +455,7 @@ impl Writer for Fields {
 }
 
 fn of_ours(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ours/universal/2026-11");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/ours/universal/2026-11");
     std::fs::read(path.join(name)).unwrap()
 }
 

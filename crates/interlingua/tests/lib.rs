@@ -1,0 +1,1 @@
+//! The tests of the core are in the folders beside this file.
