@@ -288,8 +288,10 @@ impl LogFile {
     fn write_cut(&self, is_head: bool, out: &mut WriterOutput<'_>) {
         let (text, path) = (self.cut.bytes(), self.path());
         if text.starts_with(b"[") {
-            // The document is the list itself; its closing bracket precedes the tail.
-            return out.json.bytes(if is_head { b"[" } else { b"" });
+            // The document is the list itself; its closing bracket precedes the tail. A head or tail of a source is empty, so
+            // elements between the brackets were added to the record, and are written to be noticed.
+            let (start, end) = (usize::from(!is_head), text.len().saturating_sub(1));
+            return out.json.bytes(text.get(start..end).unwrap_or_default());
         }
         if is_head {
             let end = text.len().saturating_sub(path.len() + 1);

@@ -178,6 +178,18 @@ fn a_restored_log_with_other_bytes_is_a_problem() {
     assert_eq!(places(&report, Code::NotTheSource), Vec::<String>::new());
 }
 
+/// The first and the last entry of a bare list hold its brackets, which enclose nothing in any source.
+#[test]
+fn a_value_added_between_the_brackets_of_a_bare_list_is_restored_and_a_problem() {
+    let log = br#"[{"role":"user","content":"hi","timestamp":1707307336344}]"#;
+    let record = String::from_utf8(convert("opencode", "record", log).0).unwrap();
+    let added = record.replacen(r#""data":[]"#, r#""data":["added"]"#, 1);
+    assert_ne!(added, record);
+    let (back, report) = convert("record", "opencode", added.as_bytes());
+    assert!(back.starts_with(br#"["added"{"#), "{}", String::from_utf8_lossy(&back));
+    assert!(report.problems.iter().any(|problem| problem.code == Code::NotTheSource), "{report:?}");
+}
+
 #[test]
 fn the_digest_of_several_sessions_is_compared_with_all_of_them() {
     let path = format!("{FIXTURES}/agents/opencode/2026-11/two-exports.json");
