@@ -25,8 +25,8 @@ use runs::{MutantVerdict, TestBinary};
 /// The environment variable with the name of the active mutant.
 const SWITCH: &str = "INTERLINGUA_MUTANT";
 
-/// The crates that mutants may change, and whose tests are run.
-const PACKAGES: [&str; 7] = [
+/// The crates that mutants may change.
+const CRATES: [&str; 7] = [
     "interlingua",
     "interlingua-models",
     "interlingua-record",
@@ -126,7 +126,7 @@ fn build(
     wanted: &MutantSelection,
 ) -> TaskResult<(Vec<TestBinary>, BTreeMap<String, String>)> {
     copy_tree(tree)?;
-    let libraries = PACKAGES.map(|package| Path::new("crates").join(package).join("src/lib.rs"));
+    let libraries = CRATES.map(|name| Path::new("crates").join(name).join("src/lib.rs"));
     let sources = apply::sources(mutants, tree)?;
     let plain = libraries.each_ref().map(|path| fs::read_to_string(tree.join(path)));
     let mut refused = BTreeMap::new();

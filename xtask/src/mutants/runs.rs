@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::apply::CompileError;
 use super::list::Mutant;
-use super::{PACKAGES, SWITCH};
+use super::{CRATES, SWITCH};
 use crate::{TaskResult, say};
 
 /// A test binary and its duration.
@@ -52,18 +52,38 @@ impl MutantVerdict {
     }
 }
 
+/// The package of the core's tests.
+const CORE_TESTS: &str = "interlingua-tests";
+
+/// The package with the tests of a crate.
+fn tests_of(name: &'static str) -> &'static str {
+    if name == "interlingua" { CORE_TESTS } else { name }
+}
+
+/// The folder of a package, and the folder of its test files.
+fn folders(tree: &Path, package: &str) -> (PathBuf, PathBuf) {
+    let crates = tree.join("crates");
+    if package == CORE_TESTS {
+        let folder = crates.join("interlingua/tests");
+        return (folder.clone(), folder);
+    }
+    let folder = crates.join(package);
+    let tests = folder.join("tests");
+    (folder, tests)
+}
+
 /// Builds the test binaries, all or those with these names. The inner error holds the compiler's errors.
 pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<TestBinary>, Vec<CompileError>>> {
     let mut binaries = Vec::new();
-    for package in PACKAGES {
+    for package in CRATES.map(tests_of) {
+        let (_, tests) = folders(tree, package);
         let mut cargo = Command::new("cargo");
         cargo.current_dir(tree).args(["test", "--no-run", "--message-format", "short", "--package", package]);
         cargo.arg("--target-dir").arg(tree.join("../build"));
         let here: Vec<&String> = names
             .iter()
             .filter(|name| {
-                tree.join("crates").join(package).join("tests").join(format!("{name}.rs")).is_file()
-                    || tree.join("crates").join(package).join("tests").join(name).join("main.rs").is_file()
+                tests.join(format!("{name}.rs")).is_file() || tests.join(name).join("main.rs").is_file()
             })
             .collect();
         if !names.is_empty() {
@@ -74,7 +94,8 @@ pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<Test
                 cargo.arg("--test").arg(name);
             }
             if names.iter().any(|name| name == "unit") {
-                cargo.arg("--lib");
+                // The unit tests of the core are a test program of their own.
+                cargo.args(if package == CORE_TESTS { &["--test", "units"][..] } else { &["--lib"] });
             }
         }
         crate::show(&cargo);
@@ -90,8 +111,8 @@ pub(super) fn build(tree: &Path, names: &[String]) -> TaskResult<Result<Vec<Test
         for line in text.lines().filter_map(|line| line.trim().strip_prefix("Executable ")) {
             let Some((about, path)) = line.trim_end_matches(')').rsplit_once(" (") else { continue };
             let name = about.trim_end_matches(".rs").trim_end_matches("/main");
-            let name =
-                if about.starts_with("unittests") { "unit" } else { name.rsplit('/').next().unwrap_or(name) };
+            let is_unit = about.starts_with("unittests") || about.ends_with("src/lib.rs");
+            let name = if is_unit { "unit" } else { name.rsplit('/').next().unwrap_or(name) };
             binaries.push(TestBinary {
                 package,
                 name: name.to_owned(),
@@ -169,7 +190,7 @@ fn start(binary: &TestBinary, tree: &Path, mutant: &str, limit: Duration) -> Tas
     for name in &binary.left_out {
         run.args(["--skip", name]);
     }
-    run.current_dir(tree.join("crates").join(binary.package)).env(SWITCH, mutant);
+    run.current_dir(folders(tree, binary.package).0).env(SWITCH, mutant);
     Ok(run.output()?)
 }
 

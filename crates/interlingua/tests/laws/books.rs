@@ -14,7 +14,9 @@ use crate::support::leaves::{Words, counting_law, leaf_law, nothing_law};
 use crate::support::readers::{naming_law, reader_law};
 use crate::support::said::said_law;
 use crate::support::tamper::writer_law;
-use crate::support::{Case, Sample, Way, fixtures_and_ours, full, on_two_threads, other_law_targets, share};
+use crate::support::{
+    Case, Sample, Way, all_targets, fixtures_and_ours, full, on_two_threads, other_law_targets, share,
+};
 
 #[test]
 fn a_leaf_that_is_mapped_or_kept_shows_in_the_output() {
@@ -136,10 +138,15 @@ fn length(kind: &Alike) -> usize {
 
 /// How many leaves of a class are tested per file and in all files: fewer for converted sources than for fixtures.
 fn sample<C: Ord>(sources: &[&Source<'_>], in_all: usize) -> Sample<C> {
-    match (full(), sources.first().is_some_and(|source| source.case.is_derived())) {
-        (true, _) => Sample::new(usize::MAX, usize::MAX),
-        (false, false) => Sample::new(3, in_all),
-        (false, true) => Sample::new(1, 4),
+    if full() {
+        return Sample::new(usize::MAX, usize::MAX);
+    }
+    let is_derived = sources.first().is_some_and(|source| source.case.is_derived());
+    match (all_targets(), is_derived) {
+        (true, false) => Sample::new(3, in_all),
+        (true, true) => Sample::new(1, 4),
+        (false, false) => Sample::new(1, in_all / 3),
+        (false, true) => Sample::new(1, 1),
     }
 }
 

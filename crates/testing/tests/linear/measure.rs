@@ -193,6 +193,6 @@ impl Output for Discard {
     }
 }
 
-fn full() -> bool {
+pub(super) fn full() -> bool {
     std::env::var_os("INTERLINGUA_FULL").is_some()
 }

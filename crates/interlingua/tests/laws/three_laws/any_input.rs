@@ -6,8 +6,8 @@ use crate::support::damage::{Dice, mutate};
 use crate::support::grammar::document;
 use crate::support::watch::{Look, watch};
 use crate::support::{
-    Case, Law, can_read, can_write, convert, convert_pieces, first_difference, fixtures_and_ours, full,
-    is_asked, law_targets, on_two_threads, record,
+    Case, Law, can_read, can_write, convert, convert_pieces, effort, first_difference, fixtures_and_ours,
+    full, is_asked, law_targets, on_two_threads, record,
 };
 use interlingua::dialects::{Plane, Role};
 use interlingua::error::Code;
@@ -19,7 +19,7 @@ use super::counts;
 #[test]
 fn mutated_input_never_panics_and_still_adds_up() {
     let mut law = Law::new("mutated input: no panic, adds up, in order, same in pieces");
-    let rounds = if full() { 5_000 } else { 100 };
+    let rounds = if full() { 5_000 } else { effort(100) };
     let cases: Vec<Case> = fixtures_and_ours().into_iter().filter(is_asked).collect();
     let broken = on_two_threads(&cases, |case| {
         let mut broken = Vec::new();

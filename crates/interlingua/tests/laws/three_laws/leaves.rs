@@ -4,7 +4,7 @@ use crate::support::books::find;
 use crate::support::damage::perturb;
 use crate::support::watch::{Look, SeenFrame, SeenLeaf, watch};
 use crate::support::{
-    Case, Law, convert, first_difference, fixtures, fixtures_and_ours, full, is_asked, law_targets,
+    Case, Law, convert, effort, first_difference, fixtures, fixtures_and_ours, full, is_asked, law_targets,
     on_two_threads, record, restorable,
 };
 use interlingua::dialects::Plane;
@@ -69,7 +69,7 @@ fn each_leaf(case: &Case, frames: &[SeenFrame], visit: &mut dyn FnMut(&SeenLeaf,
     let mut number = 0usize;
     let all: usize = frames.iter().map(|frame| frame.leaves.len()).sum();
     // The cost limit of one fixture.
-    let step = if full() { 1 } else { (all * case.bytes.len()).div_ceil(SOME) };
+    let step = if full() { 1 } else { (all * case.bytes.len()).div_ceil(effort(SOME)) };
     for frame in frames {
         let text = frame.text.as_bytes();
         let Some(at) = find(&case.bytes[from..], text) else { continue };

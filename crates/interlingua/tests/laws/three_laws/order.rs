@@ -2,8 +2,8 @@
 
 use crate::support::watch::{Look, watch};
 use crate::support::{
-    Case, Law, Outcome, Way, convert, convert_pieces, first_difference, fixtures_and_ours, full, is_asked,
-    law_targets, main_target, on_two_threads, other_law_targets, same,
+    Case, Law, Outcome, Way, all_targets, convert, convert_pieces, effort, first_difference,
+    fixtures_and_ours, full, is_asked, law_targets, main_target, on_two_threads, other_law_targets, same,
 };
 use interlingua::error::Code;
 
@@ -87,8 +87,11 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
                 }
             };
             // Chunks with every possible offset: every position is a cut in one of these runs, with the main target and
-            // with one other target.
-            let is_tried = |offset: usize| full() || is_main(case, to) || offset % others.len() == number;
+            // with one other target. A sample has every fourth offset, others for each case.
+            let is_sampled = |offset: usize| all_targets() || (offset + case.bytes.len()).is_multiple_of(4);
+            let is_tried = |offset: usize| {
+                full() || is_sampled(offset) && (is_main(case, to) || offset % others.len() == number)
+            };
             for offset in (0..CHUNK).filter(|offset| is_tried(*offset)) {
                 let (first, rest) = case.bytes.split_at(offset.min(case.bytes.len()));
                 let pieces = std::iter::once(first).chain(rest.chunks(CHUNK));
@@ -98,7 +101,7 @@ fn every_cut_gives_the_same_bytes_and_the_same_report() {
                 );
             }
             // Single cuts, as far as time allows.
-            let budget = if is_main(case, to) && !case.is_derived() { SOME } else { FEW };
+            let budget = effort(if is_main(case, to) && !case.is_derived() { SOME } else { FEW });
             for cut in places(case.bytes.len(), budget, number) {
                 let (a, b) = case.bytes.split_at(cut);
                 check(&format!("cut at {cut}"), &convert_pieces(case.way, to, [a, b]));
@@ -127,7 +130,7 @@ fn a_source_that_stops_anywhere_still_adds_up_in_order() {
             }
         }
         for (number, to) in law_targets(case).into_iter().enumerate() {
-            for end in places(case.bytes.len(), FEW, number) {
+            for end in places(case.bytes.len(), effort(FEW), number) {
                 let report = convert(case.way, to, &case.bytes[..end]).report;
                 if !report.adds_up() {
                     broken.push(format!("{case} up to {end} -> {}: {}", to.0.name, counts(&report)));
@@ -164,10 +167,11 @@ fn ends(case: &Case) -> Vec<usize> {
     if !is_asked(case) {
         return vec![bytes.len()];
     }
-    let near = |end: usize| bytes[end.saturating_sub(3)..(end + 3).min(bytes.len())].contains(&b'\n');
-    let all = full() || bytes.len() <= 4 << 10;
-    let mut ends: Vec<usize> =
-        places(bytes.len(), if case.is_derived() { SOME / 4 } else { SOME }, 0).collect();
+    let reach = if all_targets() { 3 } else { 1 };
+    let near = |end: usize| bytes[end.saturating_sub(reach)..(end + reach).min(bytes.len())].contains(&b'\n');
+    let all = full() || bytes.len() <= effort(4 << 10);
+    let budget = effort(if case.is_derived() { SOME / 4 } else { SOME });
+    let mut ends: Vec<usize> = places(bytes.len(), budget, 0).collect();
     ends.extend((0..=bytes.len()).filter(|end| all || near(*end)));
     ends.push(bytes.len());
     ends.sort_unstable();
