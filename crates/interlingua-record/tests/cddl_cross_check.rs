@@ -85,9 +85,11 @@ fn records_in_the_given_directory_validate() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// Without `INTERLINGUA_ALL`, which CI sets, every fourth log is tried.
 #[test]
 fn records_made_from_logs_validate() {
-    let logs = logs();
+    let step = if std::env::var_os("INTERLINGUA_ALL").is_some() { 1 } else { 4 };
+    let logs: Vec<Log> = logs().into_iter().step_by(step).collect();
     for (name, schema) in [("record", CDDL_V3), ("record-v2", CDDL_V2)] {
         records_of_logs_validate(&logs, Dialect::named(name).expect("registered"), &parse(schema));
     }

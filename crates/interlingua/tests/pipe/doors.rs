@@ -23,10 +23,12 @@ impl Read for Slow<'_> {
     }
 }
 
-/// One log of each dialect that reads logs, from the fixtures.
+/// A short log of each dialect that reads logs, from the fixtures.
 fn logs() -> Vec<(&'static Dialect, Vec<u8>)> {
     let mut logs = Vec::new();
-    for fixture in crate::support::fixtures() {
+    let mut fixtures = crate::support::fixtures();
+    fixtures.sort_by_key(|fixture| fixture.bytes.len());
+    for fixture in fixtures.into_iter().filter(|fixture| fixture.bytes.len() > 1000) {
         let (dialect, role) = fixture.way;
         let is_new = logs.iter().all(|(known, _): &(&Dialect, _)| known.name != dialect.name);
         if role == Role::Log && is_new {

@@ -91,7 +91,7 @@ pub fn fixtures() -> Vec<Case> {
 }
 
 /// The fixtures, and their conversions to our own dialects: to one of them for each fixture, or to all with
-/// `INTERLINGUA_ALL_TARGETS`.
+/// `INTERLINGUA_ALL`.
 pub fn fixtures_and_ours() -> Vec<Case> {
     let mut cases = fixtures();
     let mut derived = Vec::new();
@@ -168,7 +168,7 @@ pub fn other_targets(case: &Case) -> Vec<Way> {
 }
 
 /// The targets of a law: every eighth target and the main target, another eighth for each case, or all targets with
-/// `INTERLINGUA_ALL_TARGETS`. CI sets the variable; the test command of the README takes a few minutes without it.
+/// `INTERLINGUA_ALL`. CI sets the variable; the test command of the README takes a few minutes without it.
 pub fn law_targets(case: &Case) -> Vec<Way> {
     let targets = targets(case);
     if all_targets() {
@@ -198,7 +198,7 @@ pub fn effort(whole: usize) -> usize {
 
 /// Whether a law tests all targets.
 pub fn all_targets() -> bool {
-    full() || asked_for().is_some() || std::env::var_os("INTERLINGUA_ALL_TARGETS").is_some()
+    full() || asked_for().is_some() || std::env::var_os("INTERLINGUA_ALL").is_some()
 }
 
 /// The most informative target of a fixture: the record for logs, universal events for live output, else any.
