@@ -28,6 +28,7 @@ mod finished;
 mod handler;
 mod http_message;
 mod key_pool;
+mod known_servers;
 mod metrics;
 mod model_list;
 mod model_name;

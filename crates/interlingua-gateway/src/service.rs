@@ -17,7 +17,7 @@ use interlingua_store::StoreError;
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
-use crate::backend::ReadyBackend;
+use crate::backend::{ReadyBackend, permits};
 use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
@@ -139,6 +139,10 @@ impl GatewayState {
         handlers: &Handlers,
         before: Option<&Self>,
     ) -> Result<Self, ConfigError> {
+        config.check_limits()?;
+        if let Some(store) = &config.store {
+            store.check()?;
+        }
         let mut backends: Vec<ReadyBackend> = config
             .backends
             .iter()
@@ -146,6 +150,9 @@ impl GatewayState {
             .collect::<Result<_, _>>()?;
         for (name, handler) in handlers {
             backends.push(ReadyBackend::of_handler(name, Arc::clone(handler))?);
+        }
+        if config.routes.is_empty() && !backends.is_empty() {
+            return Err(ConfigError::NoRoute);
         }
         let routes = routes::routes(&config, &backends)?;
         let ledger = |name: &str| {
@@ -155,11 +162,7 @@ impl GatewayState {
         let mut clients = Vec::new();
         for settings in &config.clients {
             let client = ready_client(settings, lookup, ledger(&settings.name))?;
-            let same = |known: &Client| known.name == client.name || known.has_key_of(&client);
-            if clients.iter().any(same) {
-                return Err(ConfigError::SameKey(client.name));
-            }
-            clients.push(client);
+            push_client(&mut clients, client)?;
         }
         let source = KeySource { value: config.token.clone(), env: config.token_env.clone(), file: None };
         let has_token = source.value.is_some() || source.env.is_some();
@@ -169,14 +172,23 @@ impl GatewayState {
             return Err(ConfigError::NoToken(config.listen));
         }
         if token.is_some() || clients.is_empty() {
-            clients.push(Client::anyone(token, ledger("default")));
+            push_client(&mut clients, Client::anyone(token, ledger("default")))?;
         }
-        if config.max_concurrent == 0 {
-            return Err(ConfigError::ZeroLimit("`max-concurrent`".to_owned()));
-        }
-        let permits = Arc::new(Semaphore::new(config.max_concurrent));
+        let permits = permits(config.max_concurrent);
         Ok(Self { config, backends, routes, clients, is_closed, permits })
     }
+}
+
+/// Adds a client. Its name decides which calls and responses it can see, and its key decides its name.
+fn push_client(clients: &mut Vec<Client>, client: Client) -> Result<(), ConfigError> {
+    if clients.iter().any(|known| known.name == client.name) {
+        return Err(ConfigError::SameName(client.name));
+    }
+    if clients.iter().any(|known| known.has_key_of(&client)) {
+        return Err(ConfigError::SameKey(client.name));
+    }
+    clients.push(client);
+    Ok(())
 }
 
 /// A client of the configuration.
@@ -200,7 +212,7 @@ fn ready_client(
         models: settings.models.clone(),
         budget: budget.map(|budget| (budget, settings.budget_per)),
         requests_per_minute: settings.requests_per_minute,
-        concurrent: settings.max_concurrent.map(|most| (most, Arc::new(Semaphore::new(most)))),
+        concurrent: settings.max_concurrent.map(|most| (most, permits(most))),
         ledger,
     })
 }
