@@ -326,7 +326,8 @@ fn headers(name: &str, settings: &BackendSettings, api: &Api) -> Result<HeaderMa
     let mut headers = HeaderMap::new();
     let own = settings.headers.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let known = api.headers.iter().copied();
-    for (key, value) in [("content-type", "application/json")].into_iter().chain(known).chain(own) {
+    let usual = [("content-type", "application/json"), ("accept-encoding", "identity")];
+    for (key, value) in usual.into_iter().chain(known).chain(own) {
         let (key, value) = parsed(name, key, value)?;
         if [header::CONTENT_LENGTH, header::TRANSFER_ENCODING].contains(&key) {
             return Err(ConfigError::Header { backend: name.to_owned(), header: key.to_string() });
@@ -388,11 +389,24 @@ pub(crate) struct ScriptBody {
 }
 
 impl BackendBody {
+    /// A body without bytes.
+    pub(crate) fn empty() -> Self {
+        BackendBody::Script(ScriptBody { pieces: Vec::new().into_iter(), delay: Duration::ZERO, sleep: None })
+    }
+
     /// The whole body, if all of its bytes have arrived.
     pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
         match self {
             BackendBody::Server(body, None) => body.take_ready(),
             BackendBody::Server(_, Some(_)) | BackendBody::Script(_) | BackendBody::Handler(_) => None,
+        }
+    }
+
+    /// The cassette that records the answer, if there is one. The rest of the answer is not recorded.
+    pub(crate) fn take_taping(&mut self) -> Option<Box<Taping>> {
+        match self {
+            BackendBody::Server(_, taping) => taping.take(),
+            BackendBody::Script(_) | BackendBody::Handler(_) => None,
         }
     }
 

@@ -146,6 +146,14 @@ pub(crate) struct Taping {
     pub(crate) is_complete: bool,
 }
 
+impl Taping {
+    /// Replaces the pieces of an answer that has ended.
+    pub(crate) fn replace(mut self, whole: Bytes) {
+        self.answer.pieces = vec![whole];
+        self.is_complete = true;
+    }
+}
+
 impl Drop for Taping {
     fn drop(&mut self) {
         self.answer.is_cut = !self.is_complete;

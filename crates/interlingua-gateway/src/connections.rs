@@ -361,8 +361,10 @@ impl ServerBody {
         let too_large = || BrokenBody(format!("it is larger than {most} bytes"));
         let mut joined = BytesMut::new();
         loop {
+            // A body that has ended has no connection.
             if let BodyFraming::Length(length) = self.framing
                 && joined.is_empty()
+                && self.connection.is_some()
             {
                 let length =
                     usize::try_from(length).ok().filter(|length| *length <= most).ok_or_else(too_large)?;
