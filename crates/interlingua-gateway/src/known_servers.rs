@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn every_backend_of_the_core_is_known() {
         for backend in Backend::built_in() {
-            let known = KnownServer::named(backend.name);
+            let known = KnownServer::named(&backend.name);
             assert!(known.is_some(), "`{}` would be sent to the vendor of its dialect", backend.name);
         }
         for server in &KNOWN_SERVERS {
