@@ -42,6 +42,8 @@ pub(crate) struct ClientCall<'g> {
     /// Headers that the backend gets if it has the client's dialect.
     pub(crate) own_headers: HeaderMap,
     pub(crate) task: CallTask,
+    /// The id of the answer, for answers that the gateway stores. Servers repeat ids, or have none.
+    pub(crate) answer_id: Option<String>,
 }
 
 /// The task of a call beside an answer of the model.
@@ -384,7 +386,8 @@ impl ClientCall<'_> {
             options = options.with_backend(backend.capabilities.clone());
         }
         if !is_same {
-            options = options.with_backend(backend.capabilities.clone());
+            options =
+                options.with_backend(backend.capabilities.clone()).with_answer_id(self.answer_id.clone());
             if target.send.is_some() || !has_model(self.dialect) {
                 options = options.with_model(model.to_owned());
             }
@@ -470,15 +473,14 @@ impl ClientCall<'_> {
                 tracker.received(&bytes);
                 return whole_answer(exchange, &bytes);
             }
-            // The client asked for a stream, and the reader of streams reads a whole answer on one line. No event is sent
-            // yet, so an error keeps its status.
-            (begin, is_last) = (on_one_line(&bytes), false);
+            // No event is sent yet, so an error keeps its status.
+            (begin, is_last) = (bytes, false);
             reply.body = BackendBody::empty();
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-        let mut pipe = exchange.answer(Role::Stream).map_err(broken)?;
-        let mut out = Vec::new();
+        let pipe = if reply.is_stream { exchange.answer(Role::Stream) } else { exchange.whole_as_stream() };
+        let (mut pipe, mut out) = (pipe.map_err(broken)?, Vec::new());
         tracker.received(&begin);
         pipe.push(&begin, &mut out);
         let held = HeldStream { backend: reply.body, pipe: Ok(pipe), out };
@@ -722,11 +724,6 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 fn json_text(bytes: &[u8]) -> Option<&[u8]> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
-}
-
-/// JSON with spaces in place of its line ends. A line end inside a string of JSON is an escape sequence.
-fn on_one_line(json: &[u8]) -> Bytes {
-    json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
 
 /// Whether a body begins as a stream of server-sent events, and the bytes that were read for the decision.

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -47,8 +47,7 @@ fn too_large(most: usize) -> FailedCall {
 
 async fn received(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, FailedCall> {
     let invalid = |message: String| FailedCall::new(FailureClass::InvalidRequest, message);
-    let mut first = Bytes::new();
-    let mut joined = BytesMut::new();
+    let (mut pieces, mut length) = (Vec::new(), 0);
     loop {
         let frame = match timeout(limits.silence, body.frame()).await {
             Ok(Some(frame)) => frame.map_err(|_| invalid("the request broke off".to_owned()))?,
@@ -59,18 +58,17 @@ async fn received(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, Faile
             }
         };
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + joined.len() + data.len() > limits.most {
+        length += data.len();
+        if length > limits.most {
             return Err(too_large(limits.most));
         }
-        // Most bodies have a single frame, which needs no copy.
-        if first.is_empty() && joined.is_empty() {
-            first = data;
-        } else {
-            joined.extend_from_slice(&std::mem::take(&mut first));
-            joined.extend_from_slice(&data);
-        }
+        pieces.push(data);
     }
-    Ok(if joined.is_empty() { first } else { joined.freeze() })
+    // Most bodies have a single piece, which needs no copy. A buffer that grows with each piece would keep more memory.
+    Ok(match <[Bytes; 1]>::try_from(pieces) {
+        Ok([only]) => only,
+        Err(pieces) => pieces.concat().into(),
+    })
 }
 
 /// A body without its compression. The limit holds for the result, because a few bytes can decode to gigabytes.

@@ -555,13 +555,14 @@ impl Gateway {
             Ok(route) => route,
             Err(failure) => return Err(tracker.refuse(failure).await),
         };
-        let mut task = CallTask::Answer;
+        let (mut task, mut answer_id) = (CallTask::Answer, None);
         if dialect.name == "openai-responses" {
             let is_native = state.stores_responses(route, dialect);
             match self.prepared(&body, client, endpoint, is_native) {
                 Ok(prepared) => (body, task) = prepared,
                 Err(failure) => return Err(tracker.refuse(failure).await),
             }
+            answer_id = (!is_native).then(|| format!("resp_{}", tracker.call.id));
             if !is_native && matches!(task, CallTask::Answer) && stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
                 tracker.kept = Some(KeptAnswer { stored, request, returned: Vec::new() });
@@ -577,6 +578,7 @@ impl Gateway {
             body,
             own_headers: headers,
             task,
+            answer_id,
         };
         let context = CallContext {
             backends: &state.backends,

@@ -393,6 +393,24 @@ fn a_whole_answer_to_a_request_for_a_stream_becomes_a_stream() {
         assert!(answer.head.contains("text/event-stream"), "{client}: {}", answer.head);
         assert_eq!(told(client, &answer), "fromtheserver[end_turn]", "{client}: {}", answer.body);
     }
+    // Each API has its own form of a whole answer.
+    let message = json!({"id": "a", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "yes"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2}});
+    let candidate = json!([{"candidates": [{"content": {"role": "model", "parts": [{"text": "yes"}]}, "finishReason": "STOP"}]}]);
+    let response = json!({"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [{"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "yes", "annotations": []}]}]});
+    for (backend, whole) in [("anthropic", message), ("gemini", candidate), ("openai-responses", response)] {
+        let upstream = Upstream::start([Act::Answer(200, "", serde_json::to_string_pretty(&whole).unwrap())]);
+        let url = &upstream.url;
+        let config = format!(
+            "[backend.b]\ndialect = \"{backend}\"\nurl = \"{url}\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+        );
+        let gateway = TestGateway::with(&config, "");
+        for client in DIALECTS.into_iter().filter(|client| *client != backend) {
+            let answer = ask(&gateway, client, true);
+            let told = told(client, &answer);
+            assert!(told.ends_with("yes[end_turn]"), "{backend} {client}: {told} {}", answer.body);
+            assert!(answer.head.contains("text/event-stream"), "{backend} {client}: {}", answer.head);
+        }
+    }
     // An error in such an answer has a status.
     let error =
         json!({"error": {"message": "too fast", "type": "rate_limit_error", "code": "rate_limit_exceeded"}});
