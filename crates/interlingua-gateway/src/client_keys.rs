@@ -12,12 +12,12 @@ const PLAIN: [&str; 3] = ["x-api-key", "x-goog-api-key", "api-key"];
 
 /// The keys that a request holds. A client may send a dummy key beside the key of its user.
 pub(crate) fn given<'r>(headers: &'r HeaderMap, query: &'r str) -> impl Iterator<Item = Cow<'r, str>> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let text = move |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let bearer = text(header::AUTHORIZATION.as_str()).and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
     });
-    let plain = PLAIN.into_iter().filter_map(text).collect::<Vec<_>>();
+    let plain = PLAIN.into_iter().filter_map(text);
     let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
     let in_query = in_query.map(|key| Cow::Owned(percent_decoded(key)));
     bearer.into_iter().chain(plain).map(Cow::Borrowed).chain(in_query)
