@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
 use interlingua_daemon::{AGENTS, Agent, ApiProblem};
-use interlingua_gateway::{ConfigError, FeedError, StartError};
+use interlingua_gateway::{Config, ConfigError, FeedError, StartError};
 use interlingua_library::{BackupError, CarryError, CatalogueError, NameError};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
@@ -621,9 +621,22 @@ impl From<FeedError> for CommandError {
 /// The way out of an error of a gateway.
 fn gateway_hint(error: &StartError) -> Option<String> {
     Some(match error {
-        StartError::Config(ConfigError::NoDialect(_) | ConfigError::NotAnApi { .. }) => {
+        StartError::Config(ConfigError::NoDialect(_)) => {
+            let names = Config::server_names();
+            format!(
+                "the known servers are {names}; any other needs a dialect of plane `wire` (`--dialect`, or `dialect` in the file)"
+            )
+        }
+        StartError::Config(ConfigError::NotAnApi { .. }) => {
             "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
                 .to_owned()
+        }
+        StartError::Config(ConfigError::NoUrl(_)) => "set `url` in the file".to_owned(),
+        StartError::Config(ConfigError::NoRoute) => {
+            "add a `[[route]]` with `model = \"*\"` and the name of a `backend`".to_owned()
+        }
+        StartError::Config(ConfigError::Url { .. }) => {
+            "a user and a password belong in `headers`, as `authorization`".to_owned()
         }
         StartError::Config(ConfigError::NoKey { variable, .. }) => {
             format!("set `{variable}`, or try `--mock`, which needs no key")

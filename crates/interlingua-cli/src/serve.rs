@@ -32,7 +32,12 @@ const LAST_CALLS: Duration = Duration::from_secs(3);
 
 /// Serves until the command is stopped.
 pub(crate) fn serve(args: &Serve, talk: &Talk) -> Result<Exit, CommandError> {
-    let mut config = config(&args.gateway)?;
+    let flags = &args.gateway;
+    if flags.model.is_some() && flags.backend.is_none() && (flags.config.is_some() || flags.mock.is_some()) {
+        let hint = "set `send` in the routes of the file, or name a server with `--backend`".to_owned();
+        return Err(CommandError::Usage("`--model` is that of a backend".to_owned(), Some(hint)));
+    }
+    let mut config = config(flags)?;
     if let Some(listen) = args.listen {
         config.listen = listen;
     }
@@ -231,17 +236,29 @@ pub(crate) fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
         }
         None => Config::default(),
     };
+    let backend = match &flags.backend {
+        Some(backend) => Some(backend.as_str()),
+        // A model alone names the server of its vendor.
+        None if flags.mock.is_none() && flags.config.is_none() => {
+            flags.model.as_deref().map(server_of_model).transpose()?
+        }
+        None => None,
+    };
+    if flags.dialect.is_some() && flags.mock.is_none() && flags.backend.is_none() {
+        let hint = "name the server with `--backend`".to_owned();
+        return Err(CommandError::Usage("`--dialect` is that of a backend".to_owned(), Some(hint)));
+    }
     if let Some(script) = &flags.mock {
         let mut settings = BackendSettings::default();
         settings.script = Some(script.clone());
         settings.dialect.clone_from(&flags.dialect);
         config.backends.insert(FLAGGED.to_owned(), settings);
         config.routes.insert(0, RouteSettings::new("*", FLAGGED, None));
-    } else if let Some(backend) = &flags.backend {
+    } else if let Some(backend) = backend {
         let mut settings = BackendSettings::default();
         settings.dialect.clone_from(&flags.dialect);
         let name = if backend.contains("://") {
-            settings.url = Some(backend.clone());
+            settings.url = Some(backend.to_owned());
             FLAGGED
         } else {
             backend
@@ -249,13 +266,22 @@ pub(crate) fn config(flags: &GatewayFlags) -> Result<Config, CommandError> {
         config.backends.insert(name.to_owned(), settings);
         config.routes.insert(0, RouteSettings::new("*", name, flags.model.clone()));
     }
-    if config.routes.is_empty() {
+    if config.routes.is_empty() && config.backends.is_empty() {
         let mut settings = BackendSettings::default();
         settings.script = Some(String::new());
         config.backends.insert(SCRIPTED.to_owned(), settings);
         config.routes.push(RouteSettings::new("*", SCRIPTED, None));
     }
     Ok(config)
+}
+
+/// The name of the server whose vendor has a model.
+fn server_of_model(model: &str) -> Result<&'static str, CommandError> {
+    Config::server_of_model(model).ok_or_else(|| {
+        let problem = format!("no single vendor is known for the model `{}`", safe::exact_line(model));
+        let hint = format!("name the server with `--backend`: a URL, or {}", Config::server_names());
+        CommandError::Usage(problem, Some(hint))
+    })
 }
 
 /// The model for a program without a default model: that of the first route for a single model, or any name for a script.

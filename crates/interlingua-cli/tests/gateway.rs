@@ -116,6 +116,11 @@ fn run(dir: &Dir, args: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_interlingua"))
         .args(args)
         .current_dir(dir.path())
+        .envs(
+            ["OPENAI", "MOONSHOT", "MISTRAL", "GROQ", "OPENROUTER"]
+                .map(|name| (format!("{name}_API_KEY"), "k")),
+        )
+        .env("GITHUB_COPILOT_TOKEN", "k")
         .env_remove("ANTHROPIC_API_KEY")
         .output()
         .expect("the command runs");
@@ -149,6 +154,129 @@ fn a_configuration_is_checked_with_a_place_and_a_hint() {
             assert_eq!(code, Some(2), "{text}: {stderr}");
             assert!(stderr.starts_with("error: ") && stderr.contains(said), "{text}: {stderr}");
         }
+    }
+}
+
+#[test]
+fn a_configuration_without_an_effect_or_without_safety_is_refused() {
+    let dir = Dir::new("serve_refused");
+    dir.write("empty.key", "\n");
+    dir.write("two.key", "sk-one\nsk-two\n");
+    dir.write("folder/file", "");
+    let server = "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://127.0.0.1:1\"\n";
+    let script = "[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n";
+    for (text, said) in [
+        // Everyone has an empty key.
+        ("listen = \"0.0.0.0:1\"\ntoken = \" \"".to_owned(), "`token`: the key is empty"),
+        (
+            format!("{script}[[client]]\nname = \"a\"\nkey = {{ value = \"\" }}"),
+            "client `a`: the key is empty",
+        ),
+        (
+            format!("{script}[[client]]\nname = \"a\"\nkey = {{ file = \"empty.key\" }}"),
+            "client `a`: the key is",
+        ),
+        (format!("{server}key-file = \"two.key\""), "backend `b`: the key is empty, or has a character"),
+        (
+            format!("token = \"k\"\n{script}[[client]]\nname = \"a\"\nkey = {{ value = \"k\" }}"),
+            "has the key of",
+        ),
+        (
+            format!("token = \"k\"\n{script}[[client]]\nname = \"default\"\nkey = {{ value = \"other\" }}"),
+            "two clients have the name `default`",
+        ),
+        // The scripted model must not answer in place of a server.
+        (server.to_owned(), "no `[[route]]` leads to the backends"),
+        (format!("{script}[backend.c]\nscript = \"\"\nurl = \"http://x\""), "both `script` and `url`"),
+        (format!("{server}replay = \"tape\""), "both `replay` and `url`"),
+        ("[backend.b]\ndialect = \"openai-chat\"\nurl = \"ftp://x\"".to_owned(), "no URL of a server"),
+        (
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://x/v1?a=b\"".to_owned(),
+            "no URL of a server",
+        ),
+        ("[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://x/v1#a\"".to_owned(), "no URL of a server"),
+        (
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://me:sk-pass@x\"".to_owned(),
+            "`http://…@x` is no URL",
+        ),
+        ("[backend.azure]".to_owned(), "backend `azure` has no `url`"),
+        (format!("idle-timeout = 0\n{script}"), "`idle-timeout`: with a limit of 0"),
+        (format!("threads = 0\n{script}"), "`threads`: with a limit of 0"),
+        (format!("max-body = 0\n{script}"), "`max-body`: with a limit of 0"),
+        (format!("{server}timeout = 0"), "backend `b`: `timeout`: with a limit of 0"),
+        (format!("{script}max-tokens = 0"), "the route for `*`: `max-tokens`"),
+        (format!("{script}[store]\nplace = \"folder\""), "store: `folder` is a folder"),
+        (format!("{script}[store]\nplace = \"none/x.db\""), "store: there is no folder `none`"),
+        (
+            format!("{script}[store]\nplace = \"mysql://me:sk-pass@x/y\""),
+            "store: `place` is the path of a file",
+        ),
+    ] {
+        dir.write("gateway.toml", &text);
+        let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);
+        assert_eq!(code, Some(2), "{text}: {stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(said), "{text}: {stderr}");
+        assert!(!stderr.contains("sk-"), "{text}: {stderr}");
+    }
+    // A limit beyond every count is no limit.
+    dir.write(
+        "gateway.toml",
+        format!("max-concurrent = 9223372036854775807\nidle-timeout = 9223372036854775807\n{script}"),
+    );
+    let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);
+    assert_eq!((code, &*stderr), (Some(0), "the configuration is sound\n"));
+}
+
+#[test]
+fn each_named_server_gets_its_own_calls() {
+    let dir = Dir::new("named_servers");
+    for (name, server) in [
+        ("kimi", "kimi at https://api.moonshot.ai"),
+        ("moonshot", "kimi at https://api.moonshot.ai"),
+        ("copilot", "copilot at https://api.githubcopilot.com"),
+        ("github", "copilot at https://api.githubcopilot.com"),
+        ("mistral", "openai-chat at https://api.mistral.ai"),
+        ("groq", "openai-chat at https://api.groq.com/openai"),
+        ("vllm", "openai-chat at http://127.0.0.1:8000"),
+        ("ollama", "openai-chat at http://127.0.0.1:11434"),
+        ("openrouter", "openai-chat at https://openrouter.ai/api"),
+    ] {
+        let (code, stdout, stderr) = run(&dir, &["route", "m", "--backend", name]);
+        assert_eq!(
+            (code, &*stdout),
+            (Some(0), &*format!("`m` matches `*`: `m` of `{name}` ({server})\n")),
+            "{stderr}"
+        );
+    }
+    let (code, _, stderr) = run(&dir, &["serve", "--check", "--backend", "nobody"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("not that of a known server\nhint: the known servers are anthropic, openai, "),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_model_alone_names_the_server_of_its_vendor() {
+    let dir = Dir::new("model_alone");
+    let (code, stdout, stderr) = run(&dir, &["route", "any", "--model", "gpt-5.5"]);
+    let expected = "`any` matches `*`: `gpt-5.5` of `openai` (openai-chat at https://api.openai.com)\n";
+    assert_eq!((code, &*stdout), (Some(0), expected), "{stderr}");
+    // The scripted model does not answer in place of a server whose key is missing.
+    let (code, _, stderr) = run(&dir, &["with", "--model", "claude-opus-5-5", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("`ANTHROPIC_API_KEY` is not set"), "{stderr}");
+    for (args, said) in [
+        (
+            &["with", "--model", "qwen3-32b", "--", "true"][..],
+            "no single vendor is known for the model `qwen3-32b`",
+        ),
+        (&["serve", "--check", "--dialect", "openai-chat"], "`--dialect` is that of a backend"),
+        (&["serve", "--check", "--mock", "--model", "m"], "`--model` is that of a backend"),
+    ] {
+        let (code, _, stderr) = run(&dir, args);
+        assert_eq!(code, Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(said) && stderr.contains("hint: "), "{args:?}: {stderr}");
     }
 }
 

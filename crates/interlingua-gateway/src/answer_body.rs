@@ -244,7 +244,8 @@ impl StreamedAnswer {
         if out.is_empty() {
             return None;
         }
-        self.between_events = out.ends_with(b"\n\n");
+        // Google ends lines with CRLF.
+        self.between_events = out.ends_with(b"\n\n") || out.ends_with(b"\r\n\r\n");
         Some(out.into())
     }
 }
@@ -287,33 +288,56 @@ impl Body for AnswerBody {
     }
 }
 
-/// Server-sent events as the elements of a JSON array, which Gemini's API sends unless the client asks for events.
+/// Server-sent events as the elements of a JSON array, which Gemini's API sends unless the client asks for events. The events
+/// may be those of the backend itself, with any line ends, comments and fields.
 #[derive(Default)]
 struct ArrayForm {
-    /// Bytes of an event that is not complete.
-    rest: Vec<u8>,
+    /// The bytes of a line that is not complete.
+    line: Vec<u8>,
+    /// Whether the last line ended with a carriage return, whose line feed may follow.
+    has_return: bool,
+    /// The data of an event that is not complete.
+    data: Vec<u8>,
     begun: bool,
 }
 
 impl ArrayForm {
     fn push(&mut self, events: &[u8], is_end: bool) -> Vec<u8> {
-        self.rest.extend_from_slice(events);
         let mut out = Vec::new();
-        let mut taken = 0;
-        while let Some(length) = self.rest[taken..].windows(2).position(|end| end == b"\n\n") {
-            let event = &self.rest[taken..taken + length];
-            taken += length + 2;
-            if let Some(data) = event.strip_prefix(b"data: ") {
-                out.extend_from_slice(if self.begun { b",\r\n" } else { b"[" });
-                out.extend_from_slice(data);
-                self.begun = true;
-            }
+        let mut rest = events;
+        if std::mem::take(&mut self.has_return) {
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+            self.has_return = events.is_empty();
         }
-        self.rest.drain(..taken);
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
+            self.line.extend_from_slice(&rest[..end]);
+            let (is_return, after) = (rest[end] == b'\r', &rest[end + 1..]);
+            rest = if is_return { after.strip_prefix(b"\n").unwrap_or(after) } else { after };
+            self.has_return = is_return && after.is_empty();
+            self.end_line(&mut out);
+        }
+        self.line.extend_from_slice(rest);
         if is_end {
+            // The last event of a stream may have no empty line.
+            self.end_line(&mut out);
+            self.end_line(&mut out);
             out.extend_from_slice(if self.begun { b"]" } else { b"[]" });
         }
         out
+    }
+
+    fn end_line(&mut self, out: &mut Vec<u8>) {
+        let line = std::mem::take(&mut self.line);
+        if let Some(data) = line.strip_prefix(b"data:") {
+            if !self.data.is_empty() {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+        } else if line.is_empty() && !self.data.is_empty() {
+            out.extend_from_slice(if self.begun { b",\r\n" } else { b"[" });
+            out.append(&mut self.data);
+            self.begun = true;
+        }
     }
 }
 
@@ -323,12 +347,19 @@ mod tests {
 
     #[test]
     fn events_become_elements_of_an_array_at_any_cut() {
-        let events = b"data: {\"a\":1}\n\ndata: {\"b\":\"x\"}\n\n";
-        for cut in 0..=events.len() {
-            let mut form = ArrayForm::default();
-            let mut out = form.push(&events[..cut], false);
-            out.extend(form.push(&events[cut..], true));
-            assert_eq!(out, b"[{\"a\":1},\r\n{\"b\":\"x\"}]", "cut at {cut}");
+        let plain = "data: {\"a\":1}\n\n: comment\n\nid: 1\ndata:{\"b\":\ndata: \"x\"}\n\n";
+        for events in [
+            plain.to_owned(),
+            plain.replace('\n', "\r\n"),
+            plain.replace('\n', "\r"),
+            plain.trim_end().to_owned(),
+        ] {
+            for cut in 0..=events.len() {
+                let mut form = ArrayForm::default();
+                let mut out = form.push(&events.as_bytes()[..cut], false);
+                out.extend(form.push(&events.as_bytes()[cut..], true));
+                assert_eq!(out, b"[{\"a\":1},\r\n{\"b\":\n\"x\"}]", "{events:?}, cut at {cut}");
+            }
         }
         assert_eq!(ArrayForm::default().push(b"", true), b"[]");
     }

@@ -18,11 +18,12 @@ use tokio::time::Sleep;
 
 use crate::breaker::Breaker;
 use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
-use crate::config::{BackendSettings, ConfigError, KeySource, Lookup};
+use crate::config::{BackendSettings, ConfigError, KeySource, Lookup, checked_key};
 use crate::connections::{BrokenBody, Connections, Origin, ServerBody};
 use crate::handler::{self, Handler};
 use crate::http_message::{HttpResponseHead, write_head};
 use crate::key_pool::{KeyPool, PickedKey};
+use crate::known_servers::{self, KnownServer};
 use crate::script::Script;
 
 /// A backend that is ready to be called.
@@ -93,6 +94,19 @@ impl Server {
     }
 }
 
+/// The permits for a limit on calls at the same time.
+pub(crate) fn permits(most: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
+}
+
+/// A URL for messages: user and password of a URL are no part of it.
+fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, server))) => format!("{scheme}://…@{server}"),
+        _ => url.to_owned(),
+    }
+}
+
 /// The path of an endpoint below the URL of a server.
 fn path_below(url: &str, path: &str) -> Option<Uri> {
     // Many servers are documented with the version in their URL.
@@ -148,6 +162,7 @@ impl ReadyBackend {
         lookup: &dyn Lookup,
     ) -> Result<Self, ConfigError> {
         let of = || name.to_owned();
+        settings.check_kind(name)?;
         let api = match (&settings.script, &settings.dialect) {
             // A script without a dialect speaks that of the default API.
             (Some(_), None) => Api::of("openai-chat").ok_or_else(|| ConfigError::NoDialect(of()))?,
@@ -168,9 +183,11 @@ impl ReadyBackend {
             };
             BackendKind::Script(Arc::new(script))
         } else {
-            let url = settings.server_url(name, api);
-            let Some(origin) = url.parse().ok().and_then(|url| Origin::of(&url)) else {
-                return Err(ConfigError::Url { backend: of(), url });
+            let url = settings.server_url(name, api)?;
+            let origin = url.parse().ok().and_then(|parsed| Origin::of(&parsed));
+            // The parser of URLs drops the part after `#`.
+            let Some(origin) = origin.filter(|_| !url.contains('#')) else {
+                return Err(ConfigError::Url { backend: of(), url: without_password(&url) });
             };
             let open = |path: &String| {
                 let error = |error| failed(format!("cannot write `{path}`: {error}"));
@@ -188,10 +205,7 @@ impl ReadyBackend {
             BackendKind::Server(_) => keys(name, settings, api, lookup)?,
             BackendKind::Cassette(_) | BackendKind::Script(_) | BackendKind::Handler(_) => KeyPool::new([]),
         };
-        if settings.max_concurrent == Some(0) {
-            return Err(ConfigError::ZeroLimit(format!("backend `{name}`")));
-        }
-        let capabilities = Backend::named(name, api.dialect).map(SharedBackend::from);
+        let capabilities = known_servers::capabilities(name, api);
         let speaks_any = settings.script.is_some() && settings.dialect.is_none();
         Ok(Self {
             name: of(),
@@ -203,7 +217,7 @@ impl ReadyBackend {
             breaker: Breaker::default(),
             retries: settings.retries.unwrap_or(RETRIES),
             timeout: settings.timeout.map(Duration::from_secs),
-            concurrent: settings.max_concurrent.map(|most| Arc::new(Semaphore::new(most))),
+            concurrent: settings.max_concurrent.map(permits),
             kind,
         })
     }
@@ -312,7 +326,8 @@ fn headers(name: &str, settings: &BackendSettings, api: &Api) -> Result<HeaderMa
     let mut headers = HeaderMap::new();
     let own = settings.headers.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let known = api.headers.iter().copied();
-    for (key, value) in [("content-type", "application/json")].into_iter().chain(known).chain(own) {
+    let usual = [("content-type", "application/json"), ("accept-encoding", "identity")];
+    for (key, value) in usual.into_iter().chain(known).chain(own) {
         let (key, value) = parsed(name, key, value)?;
         if [header::CONTENT_LENGTH, header::TRANSFER_ENCODING].contains(&key) {
             return Err(ConfigError::Header { backend: name.to_owned(), header: key.to_string() });
@@ -343,10 +358,10 @@ fn keys(
         keys.push(source.key(&owner, lookup)?);
     }
     if keys.is_empty()
-        && let Some(variable) = BackendSettings::key_variable(name)
+        && let Some(variable) = KnownServer::named(name).and_then(|known| known.variable)
     {
         match lookup.variable(variable) {
-            Some(key) => keys.push(key),
+            Some(key) => keys.push(checked_key(&key).ok_or(ConfigError::KeyText(owner))?),
             // A server of one's own may need no key.
             None if settings.url.is_some() => {}
             None => return Err(ConfigError::NoKey { owner, variable: variable.to_owned() }),
@@ -374,11 +389,24 @@ pub(crate) struct ScriptBody {
 }
 
 impl BackendBody {
+    /// A body without bytes.
+    pub(crate) fn empty() -> Self {
+        BackendBody::Script(ScriptBody { pieces: Vec::new().into_iter(), delay: Duration::ZERO, sleep: None })
+    }
+
     /// The whole body, if all of its bytes have arrived.
     pub(crate) fn take_ready(&mut self) -> Option<Bytes> {
         match self {
             BackendBody::Server(body, None) => body.take_ready(),
             BackendBody::Server(_, Some(_)) | BackendBody::Script(_) | BackendBody::Handler(_) => None,
+        }
+    }
+
+    /// The cassette that records the answer, if there is one. The rest of the answer is not recorded.
+    pub(crate) fn take_taping(&mut self) -> Option<Box<Taping>> {
+        match self {
+            BackendBody::Server(_, taping) => taping.take(),
+            BackendBody::Script(_) | BackendBody::Handler(_) => None,
         }
     }
 

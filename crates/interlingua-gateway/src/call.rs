@@ -23,6 +23,7 @@ use crate::clients::Client;
 use crate::compaction::Compaction;
 use crate::connections::Connections;
 use crate::finished::{Attempt, CallTracker, FinishedCall};
+use crate::key_pool::PickedKey;
 use crate::model_name::{has_model, with_model};
 use crate::routes::{ReadyRoute, RouteTarget};
 
@@ -41,6 +42,8 @@ pub(crate) struct ClientCall<'g> {
     /// Headers that the backend gets if it has the client's dialect.
     pub(crate) own_headers: HeaderMap,
     pub(crate) task: CallTask,
+    /// The id of the answer, for answers that the gateway stores. Servers repeat ids, or have none.
+    pub(crate) answer_id: Option<String>,
 }
 
 /// The task of a call beside an answer of the model.
@@ -150,6 +153,18 @@ struct WholeAnswer {
     body: Vec<u8>,
     retry_after: Option<u64>,
     outcome: CallOutcome,
+}
+
+/// The answer that a call expects of a backend.
+struct ExpectedAnswer<'c> {
+    role: Role,
+    /// Whether no further attempt is possible.
+    is_last: bool,
+    /// Whether the backend has another dialect than the client.
+    is_translated: bool,
+    idle_timeout: Duration,
+    /// The key of the call, which the answer may repeat.
+    key: Option<PickedKey<'c>>,
 }
 
 /// A stream up to its first content.
@@ -264,10 +279,15 @@ impl ClientCall<'_> {
             let failure = FailedCall { retry_after, ..FailedCall::new(FailureClass::Overloaded, message) };
             return Err(self.own_failure(&failure, Repetition::No));
         }
-        let key = backend.keys.pick().map_err(|left| {
-            let message = format!("the keys of the backend `{}` rest after rate limits", backend.name);
-            let failure =
-                FailedCall { retry_after: Some(left), ..FailedCall::new(FailureClass::RateLimit, message) };
+        let key = backend.keys.pick().map_err(|resting| {
+            let name = &backend.name;
+            let (class, message) = if resting.is_refused {
+                (FailureClass::Authentication, format!("the backend `{name}` refused its keys"))
+            } else {
+                (FailureClass::RateLimit, format!("the keys of the backend `{name}` rest after rate limits"))
+            };
+            let retry_after = Some(resting.left).filter(|_| !resting.is_refused);
+            let failure = FailedCall { retry_after, ..FailedCall::new(class, message) };
             self.own_failure(&failure, Repetition::No)
         })?;
         if let Some(permits) = &backend.concurrent {
@@ -313,8 +333,10 @@ impl ClientCall<'_> {
             }
         };
         let status = reply.status;
-        let answered =
-            self.answered(&mut exchange, reply, role, is_last, context.idle_timeout, tracker).await;
+        let is_translated = dialect.name != self.dialect.name;
+        let expected =
+            ExpectedAnswer { role, is_last, is_translated, idle_timeout: context.idle_timeout, key };
+        let answered = self.answered(&mut exchange, reply, expected, tracker).await;
         let answered = answered.map_err(|failure| self.own_failure(&failure, Repetition::AfterPause));
         let failure = match &answered {
             Ok(Answered::Whole(answer)) => answer.outcome.failure.as_ref(),
@@ -364,7 +386,8 @@ impl ClientCall<'_> {
             options = options.with_backend(backend.capabilities.clone());
         }
         if !is_same {
-            options = options.with_backend(backend.capabilities.clone());
+            options =
+                options.with_backend(backend.capabilities.clone()).with_answer_id(self.answer_id.clone());
             if target.send.is_some() || !has_model(self.dialect) {
                 options = options.with_model(model.to_owned());
             }
@@ -415,28 +438,52 @@ impl ClientCall<'_> {
     async fn answered(
         &self,
         exchange: &mut Exchange,
-        reply: BackendResponse,
-        role: Role,
-        is_last: bool,
-        idle_timeout: Duration,
+        mut reply: BackendResponse,
+        ExpectedAnswer { role, mut is_last, is_translated, idle_timeout, key }: ExpectedAnswer<'_>,
         tracker: &mut CallTracker,
     ) -> Result<Answered, FailedCall> {
         tracker.call.is_stream = role == Role::Stream;
         let failed = FailedResponse::new(reply.status, reply.retry_after);
         if reply.status >= 400 {
-            let bytes = whole(reply.body, idle_timeout).await?;
+            let taping = reply.body.take_taping();
+            let received = whole(reply.body, idle_timeout).await?;
+            let bytes = key.map_or_else(|| received.clone(), |key| key.removed_from(received.clone()));
+            if let Some(taping) = taping {
+                taping.replace(bytes.clone());
+            }
             tracker.received(&bytes);
             return failed_answer(exchange, failed, &bytes);
         }
+        if (300..400).contains(&reply.status) {
+            let message = format!(
+                "the backend answered with HTTP status {}: the gateway follows no redirects, so the `url` of the backend must be the last one",
+                reply.status
+            );
+            return Err(FailedCall::new(FailureClass::Server, message));
+        }
+        let mut begin = Bytes::new();
+        if role == Role::Stream && !reply.is_stream {
+            // Some servers and proxies send a stream with another content type, or without one.
+            (reply.is_stream, begin) = begins_stream(&mut reply.body, idle_timeout).await?;
+        }
         if role != Role::Stream || !reply.is_stream {
-            let bytes = whole(reply.body, idle_timeout).await?;
-            tracker.received(&bytes);
-            return whole_answer(exchange, &bytes);
+            let rest = whole(reply.body, idle_timeout).await?;
+            let bytes = if begin.is_empty() { rest } else { [begin, rest].concat().into() };
+            if role != Role::Stream || !is_translated || json_text(&bytes).is_none() {
+                tracker.received(&bytes);
+                return whole_answer(exchange, &bytes);
+            }
+            // No event is sent yet, so an error keeps its status.
+            (begin, is_last) = (bytes, false);
+            reply.body = BackendBody::empty();
         }
         let broken =
             |error: interlingua::error::Error| FailedCall::new(FailureClass::Server, error.to_string());
-        let pipe = exchange.answer(Role::Stream).map_err(broken)?;
-        let held = HeldStream { backend: reply.body, pipe: Ok(pipe), out: Vec::new() };
+        let pipe = if reply.is_stream { exchange.answer(Role::Stream) } else { exchange.whole_as_stream() };
+        let (mut pipe, mut out) = (pipe.map_err(broken)?, Vec::new());
+        tracker.received(&begin);
+        pipe.push(&begin, &mut out);
+        let held = HeldStream { backend: reply.body, pipe: Ok(pipe), out };
         if is_last {
             return Ok(Answered::Streamed(Box::new(held)));
         }
@@ -645,8 +692,11 @@ fn whole_answer(exchange: &mut Exchange, bytes: &[u8]) -> Result<Answered, Faile
         None => (200, None),
     };
     // Between equal dialects a page of HTML would be copied.
-    let is_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
-    if out.is_empty() || !is_json || (outcome.failure.is_none() && outcome.report.read == 0) {
+    if bytes.trim_ascii().is_empty() {
+        return Err(FailedCall::new(FailureClass::Server, "the answer of the backend has no body"));
+    }
+    if out.is_empty() || json_text(bytes).is_none() || (outcome.failure.is_none() && outcome.report.read == 0)
+    {
         return failed_answer(exchange, FailedResponse::new(502, None), bytes);
     }
     Ok(Answered::Whole(Box::new(WholeAnswer { status, body: out, retry_after, outcome })))
@@ -667,15 +717,50 @@ fn failed_answer(
     Ok(Answered::Whole(Box::new(WholeAnswer { status, body, retry_after, outcome })))
 }
 
+/// Some servers write it before JSON.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The object or the array of a body; `None` for another text.
+fn json_text(bytes: &[u8]) -> Option<&[u8]> {
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
+    matches!(text.first(), Some(b'{' | b'[')).then_some(text)
+}
+
+/// Whether a body begins as a stream of server-sent events, and the bytes that were read for the decision.
+async fn begins_stream(body: &mut BackendBody, idle_timeout: Duration) -> Result<(bool, Bytes), FailedCall> {
+    const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    let mut begin = Bytes::new();
+    loop {
+        let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin).trim_ascii_start();
+        if FIELDS.iter().any(|field| text.starts_with(field)) {
+            return Ok((true, begin));
+        }
+        let may_begin = |field: &&[u8]| field.starts_with(text) || BYTE_ORDER_MARK.starts_with(text);
+        if !FIELDS.iter().any(may_begin) {
+            return Ok((false, begin));
+        }
+        match timeout(idle_timeout, body.frame()).await {
+            Ok(Some(Ok(frame))) => {
+                let Ok(data) = frame.into_data() else { continue };
+                begin = if begin.is_empty() { data } else { [begin, data].concat().into() };
+            }
+            Ok(Some(Err(error))) => return Err(broke_off(&error)),
+            Ok(None) => return Ok((false, begin)),
+            Err(_) => return Err(broke_off(&"it was not complete in time")),
+        }
+    }
+}
+
+fn broke_off(cause: &dyn std::fmt::Display) -> FailedCall {
+    FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {cause}"))
+}
+
 /// A whole body, complete within the timeout.
 pub(crate) async fn whole(mut body: BackendBody, idle_timeout: Duration) -> Result<Bytes, FailedCall> {
     // The bytes of a short answer arrive with its head, and need no timer.
     if let Some(bytes) = body.take_ready() {
         return Ok(bytes);
     }
-    let broke_off = |cause: &dyn std::fmt::Display| {
-        FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {cause}"))
-    };
     match timeout(idle_timeout, body.whole(MOST_ANSWER)).await {
         Ok(bytes) => bytes.map_err(|error| broke_off(&error)),
         Err(_) => Err(broke_off(&"it was not complete in time")),

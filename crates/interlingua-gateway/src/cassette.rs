@@ -110,7 +110,12 @@ pub(crate) struct CassetteRecorder(Mutex<File>);
 impl CassetteRecorder {
     /// Appends to a file.
     pub(crate) fn open(path: &str) -> io::Result<Self> {
-        Ok(Self(Mutex::new(OpenOptions::new().create(true).append(true).open(path)?)))
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        // A cassette holds the conversations of clients.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self(Mutex::new(options.open(path)?)))
     }
 
     fn write(&self, path: &str, body: &[u8], answer: &TapedAnswer) {
@@ -146,6 +151,14 @@ pub(crate) struct Taping {
     pub(crate) is_complete: bool,
 }
 
+impl Taping {
+    /// Replaces the pieces of an answer that has ended.
+    pub(crate) fn replace(mut self, whole: Bytes) {
+        self.answer.pieces = vec![whole];
+        self.is_complete = true;
+    }
+}
+
 impl Drop for Taping {
     fn drop(&mut self) {
         self.answer.is_cut = !self.is_complete;
@@ -168,6 +181,12 @@ mod tests {
         for (body, is_complete) in [("{\"a\":\"\\n\"}", true), ("b", false)] {
             let (recorder, body, answer) = (Arc::clone(&recorder), Bytes::from(body), answer.clone());
             drop(Taping { recorder, path: "/p".to_owned(), body, answer, is_complete });
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(path).expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "only the user may read it");
         }
         let text = std::fs::read_to_string(path).expect("written");
         std::fs::remove_file(path).expect("removed");

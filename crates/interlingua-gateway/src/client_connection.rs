@@ -44,13 +44,16 @@ static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n
 /// The size of a read in bytes.
 const READ: usize = 8 << 10;
 
+/// The most bytes that wait while an answer is open.
+const MOST_WAITING: usize = READ;
+
 /// The size in bytes from which the output of a stream is sent, although more output is there.
 const MOST_UNSENT: usize = 16 << 10;
 
 /// Serves a connection until the client leaves or, after the open answer, the gateway closes.
 pub(crate) async fn serve(stream: TcpStream, gateway: Arc<Gateway>) {
     let _open = gateway.open_connection();
-    let mut connection = ClientConnection::new(stream);
+    let mut connection = ClientConnection::new(stream, gateway.idle_timeout());
     let mut closed = pin!(gateway.closed());
     loop {
         match connection.next(closed.as_mut()).await {
@@ -121,10 +124,11 @@ struct ClientConnection {
     /// The timer for the next head. The timer is set again only when it ends, because each change of a timer costs time.
     timer: Pin<Box<Sleep>>,
     head_deadline: Instant,
+    stall: Stall,
 }
 
 impl ClientConnection {
-    fn new(stream: TcpStream) -> Self {
+    fn new(stream: TcpStream, silence: Duration) -> Self {
         let head_deadline = Instant::now() + HEAD_TIMEOUT;
         Self {
             stream,
@@ -135,13 +139,14 @@ impl ClientConnection {
             out: Vec::new(),
             timer: Box::pin(tokio::time::sleep_until(head_deadline)),
             head_deadline,
+            stall: Stall { longest: silence, timer: None },
         }
     }
 
     /// The stream with the bytes that were received.
     fn into_stream(self) -> BegunStream {
-        let Self { stream, buffer, unusual, .. } = self;
-        BegunStream { begin: unusual, rest: buffer.freeze(), stream }
+        let Self { stream, buffer, unusual, stall, .. } = self;
+        BegunStream { begin: unusual, rest: buffer.freeze(), stream, stall }
     }
 
     /// Reads the next request.
@@ -158,8 +163,10 @@ impl ClientConnection {
                 }
                 match self.poll_read(context) {
                     Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(NextRequest::None),
-                    Poll::Ready(Ok(_)) => {}
-                    Poll::Pending if self.head.is_some() => return Poll::Pending,
+                    Poll::Ready(Ok(_)) => self.stall.end(),
+                    Poll::Pending if self.head.is_some() => {
+                        return self.stall.poll_end(context).map(|()| NextRequest::None);
+                    }
                     Poll::Pending => {
                         ready!(self.timer.as_mut().poll(context));
                         if Instant::now() >= self.head_deadline {
@@ -214,20 +221,19 @@ impl ClientConnection {
         .await
     }
 
-    /// Ready when the client has left. The bytes of a next request wait in the buffer, and then the connection is no
-    /// longer observed.
+    /// Ready when the client has left. The bytes of a next request wait in the buffer, and a client with more of them is
+    /// no longer observed.
     fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.buffer.is_empty() {
-            return Poll::Pending;
+        while self.buffer.len() < MOST_WAITING {
+            // Nearly always nothing has arrived, and a read would first look for space.
+            if ready!(self.stream.poll_read_ready(context)).is_err() {
+                return Poll::Ready(());
+            }
+            if let Ok(0) | Err(_) = ready!(self.poll_read(context)) {
+                return Poll::Ready(());
+            }
         }
-        // Nearly always nothing has arrived, and a read would first look for space.
-        if ready!(self.stream.poll_read_ready(context)).is_err() {
-            return Poll::Ready(());
-        }
-        match ready!(self.poll_read(context)) {
-            Ok(0) | Err(_) => Poll::Ready(()),
-            Ok(_) => Poll::Pending,
-        }
+        Poll::Pending
     }
 
     /// Sends a response.
@@ -295,7 +301,7 @@ impl ClientConnection {
 
     /// Writes the output and some bytes after it.
     async fn write(&mut self, after: &[u8]) -> io::Result<()> {
-        let Self { stream, out, .. } = self;
+        let Self { stream, out, stall, .. } = self;
         let mut sent = 0;
         std::future::poll_fn(|context| {
             while sent < out.len() + after.len() {
@@ -303,7 +309,8 @@ impl ClientConnection {
                     IoSlice::new(out.get(sent..).unwrap_or_default()),
                     IoSlice::new(&after[sent.saturating_sub(out.len())..]),
                 ];
-                match ready!(Pin::new(&mut *stream).poll_write_vectored(context, &rest))? {
+                let written = Pin::new(&mut *stream).poll_write_vectored(context, &rest);
+                match ready!(stall.unless_ended(written, context))? {
                     0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                     length => sent += length,
                 }
@@ -391,11 +398,45 @@ fn push_date(out: &mut Vec<u8>) {
     out.extend_from_slice(&text);
 }
 
+/// A client that sends no byte of a body, or takes no byte of an answer: it would hold its buffers, and the connection to a
+/// backend.
+struct Stall {
+    longest: Duration,
+    /// The end of the open stall. Most reads and writes do not stall, and need no timer.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stall {
+    fn end(&mut self) {
+        self.timer = None;
+    }
+
+    /// Ready when the stall is too long.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let longest = self.longest;
+        self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(longest))).as_mut().poll(context)
+    }
+
+    /// The result of a write; an error if the client takes no byte for too long.
+    fn unless_ended<T>(
+        &mut self,
+        result: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.end();
+            return result;
+        }
+        self.poll_end(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
 /// A stream whose first bytes were received before.
 struct BegunStream {
     begin: Bytes,
     rest: Bytes,
     stream: TcpStream,
+    stall: Stall,
 }
 
 impl AsyncRead for BegunStream {
@@ -404,7 +445,7 @@ impl AsyncRead for BegunStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { begin, rest, stream } = &mut *self;
+        let Self { begin, rest, stream, .. } = &mut *self;
         let received = if begin.is_empty() { rest } else { begin };
         if received.is_empty() {
             return Pin::new(stream).poll_read(context, buffer);
@@ -422,7 +463,8 @@ impl AsyncWrite for BegunStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let Self { stream, stall, .. } = &mut *self;
+        stall.unless_ended(Pin::new(stream).poll_write(context, bytes), context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -438,7 +480,8 @@ impl AsyncWrite for BegunStream {
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        let Self { stream, stall, .. } = &mut *self;
+        stall.unless_ended(Pin::new(stream).poll_write_vectored(context, pieces), context)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use interlingua::model::FailureClass;
-use interlingua::wire::backends::{Backend, is_match};
+use interlingua::wire::backends::is_match;
 use interlingua::wire::endpoints::Api;
 use serde::Deserialize;
 
 use crate::cassette::CassetteMatch;
 use crate::clients::BudgetPeriod;
+use crate::known_servers::KnownServer;
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize)]
@@ -287,18 +289,26 @@ impl KeySource {
     /// The key; `owner` names the backend or the client in errors.
     pub(crate) fn key(&self, owner: &str, lookup: &dyn Lookup) -> Result<String, ConfigError> {
         let owner = || owner.to_owned();
-        match (&self.value, &self.env, &self.file) {
-            (Some(value), None, None) => Ok(value.trim().to_owned()),
+        let text = match (&self.value, &self.env, &self.file) {
+            (Some(value), None, None) => value.clone(),
             (None, Some(variable), None) => lookup
                 .variable(variable)
-                .ok_or_else(|| ConfigError::NoKey { owner: owner(), variable: variable.clone() }),
-            (None, None, Some(path)) => lookup
-                .read(path)
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| ConfigError::KeyFile { owner: owner(), error }),
-            _ => Err(ConfigError::KeySource(owner())),
-        }
+                .ok_or_else(|| ConfigError::NoKey { owner: owner(), variable: variable.clone() })?,
+            (None, None, Some(path)) => {
+                lookup.read(path).map_err(|error| ConfigError::KeyFile { owner: owner(), error })?
+            }
+            _ => return Err(ConfigError::KeySource(owner())),
+        };
+        checked_key(&text).ok_or_else(|| ConfigError::KeyText(owner()))
     }
+}
+
+/// A key without the space around it; `None` for an empty key, which every client would have, and for a text that a header
+/// cannot hold, such as two lines.
+pub(crate) fn checked_key(text: &str) -> Option<String> {
+    let key = text.trim();
+    let is_key = !key.is_empty() && key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    is_key.then(|| key.to_owned())
 }
 
 /// An error in a configuration.
@@ -346,8 +356,25 @@ pub enum ConfigError {
     },
     /// A key without exactly one place.
     KeySource(String),
+    /// A key that is empty, or that a header of HTTP cannot hold.
+    KeyText(String),
     /// A key that another client has, too.
     SameKey(String),
+    /// A name that another client has, too.
+    SameName(String),
+    /// A backend without a URL whose server has a URL of its own for each customer.
+    NoUrl(String),
+    /// Two settings of a backend that exclude each other.
+    Conflict {
+        /// The name of the backend.
+        backend: String,
+        /// The names of the settings.
+        settings: [&'static str; 2],
+    },
+    /// A place that cannot hold a store.
+    Store(String),
+    /// Backends without a route.
+    NoRoute,
     /// A route with an error in its rules for losses.
     Losses {
         /// The pattern of the route.
@@ -390,12 +417,23 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Toml(message) => f.write_str(message.trim()),
-            ConfigError::NoDialect(backend) => write!(f, "backend `{backend}` has no `dialect`"),
+            ConfigError::NoDialect(backend) => {
+                write!(f, "backend `{backend}` has no `dialect`, and its name is not that of a known server")
+            }
+            ConfigError::NoUrl(backend) => write!(f, "backend `{backend}` has no `url`"),
+            ConfigError::Conflict { backend, settings: [one, other] } => {
+                write!(f, "backend `{backend}` has both `{one}` and `{other}`")
+            }
+            ConfigError::Store(error) => write!(f, "store: {error}"),
+            ConfigError::NoRoute => f.write_str("no `[[route]]` leads to the backends"),
             ConfigError::NotAnApi { backend, dialect } => {
                 write!(f, "backend `{backend}`: `{dialect}` is no dialect of a model API")
             }
             ConfigError::Url { backend, url } => {
-                write!(f, "backend `{backend}`: `{url}` is no URL of a server")
+                write!(
+                    f,
+                    "backend `{backend}`: `{url}` is no URL of a server: `http://` or `https://`, a host, and perhaps a path"
+                )
             }
             ConfigError::Header { backend, header } => {
                 write!(f, "backend `{backend}`: HTTP does not allow the header `{header}`")
@@ -407,7 +445,11 @@ impl fmt::Display for ConfigError {
             ConfigError::KeySource(owner) => {
                 write!(f, "{owner}: a key has one of `env`, `file` and `value`")
             }
+            ConfigError::KeyText(owner) => {
+                write!(f, "{owner}: the key is empty, or has a character that an HTTP header cannot hold")
+            }
             ConfigError::SameKey(client) => write!(f, "client `{client}` has the key of another client"),
+            ConfigError::SameName(client) => write!(f, "two clients have the name `{client}`"),
             ConfigError::Losses { model, error } => {
                 write!(f, "the route for `{model}`: `losses`: {error}")
             }
@@ -420,7 +462,7 @@ impl fmt::Display for ConfigError {
                 )
             }
             ConfigError::Budget(client) => write!(f, "client `{client}`: the budget is no amount of dollars"),
-            ConfigError::ZeroLimit(owner) => write!(f, "{owner}: a limit of 0 would refuse every call"),
+            ConfigError::ZeroLimit(owner) => write!(f, "{owner}: with a limit of 0 every call would fail"),
             ConfigError::NoBackend { model, backend } => {
                 write!(f, "the route for `{model}` names the backend `{backend}`, which does not exist")
             }
@@ -456,53 +498,121 @@ impl Config {
     }
 }
 
-/// The usual environment variables with a key, by the name of the backend.
-const KEY_VARIABLES: [(&str, &str); 8] = [
-    ("anthropic", "ANTHROPIC_API_KEY"),
-    ("openai", "OPENAI_API_KEY"),
-    ("gemini", "GEMINI_API_KEY"),
-    ("moonshot", "MOONSHOT_API_KEY"),
-    ("copilot", "GITHUB_COPILOT_TOKEN"),
-    ("openrouter", "OPENROUTER_API_KEY"),
-    ("deepseek", "DEEPSEEK_API_KEY"),
-    ("xai", "XAI_API_KEY"),
-];
-
-/// The servers of backends that are not the vendor of their dialect.
-const URLS: [(&str, &str); 4] = [
-    ("openrouter", "https://openrouter.ai/api"),
-    ("deepseek", "https://api.deepseek.com"),
-    ("xai", "https://api.x.ai"),
-    ("ollama", "http://127.0.0.1:11434"),
-];
-
 impl BackendSettings {
     /// The dialect and the URL of the server, for a backend with this name.
     pub fn server(&self, name: &str) -> Result<(&'static str, String), ConfigError> {
         let api = self.dialect(name)?;
-        Ok((api.dialect, self.server_url(name, api)))
+        Ok((api.dialect, self.server_url(name, api)?))
     }
 
     /// The dialect: as configured, or that of the built-in backend with this name.
     pub(crate) fn dialect(&self, name: &str) -> Result<&'static Api, ConfigError> {
-        let built_in =
-            || Backend::built_in().iter().find(|known| known.name == name).map(|known| known.dialect);
-        let Some(dialect) = self.dialect.as_deref().or_else(built_in) else {
+        let usual = || KnownServer::named(name).map(|known| known.dialect);
+        let Some(dialect) = self.dialect.as_deref().or_else(usual) else {
             return Err(ConfigError::NoDialect(name.to_owned()));
         };
         let wrong = || ConfigError::NotAnApi { backend: name.to_owned(), dialect: dialect.to_owned() };
         Api::of(dialect).ok_or_else(wrong)
     }
 
-    /// The URL: as configured, or the usual one of the backend.
-    pub(crate) fn server_url(&self, name: &str, api: &Api) -> String {
-        let usual = URLS.iter().find(|(known, _)| *known == name).map_or(api.base_url, |(_, url)| url);
-        self.url.as_deref().unwrap_or(usual).trim_end_matches('/').to_owned()
+    /// The URL: as configured, or the usual one of the backend with this name, or that of the vendor of the dialect.
+    pub(crate) fn server_url(&self, name: &str, api: &Api) -> Result<String, ConfigError> {
+        let usual = match KnownServer::named(name) {
+            Some(known) => known.url,
+            None => Some(api.base_url),
+        };
+        let url = self.url.as_deref().or(usual).ok_or_else(|| ConfigError::NoUrl(name.to_owned()))?;
+        Ok(url.trim_end_matches('/').to_owned())
     }
 
-    /// The usual environment variable with the key of a backend.
-    pub(crate) fn key_variable(name: &str) -> Option<&'static str> {
-        KEY_VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, variable)| *variable)
+    /// Refuses settings of which one would have no effect.
+    pub(crate) fn check_kind(&self, name: &str) -> Result<(), ConfigError> {
+        let kinds = [
+            ("script", self.script.is_some()),
+            ("replay", self.replay.is_some()),
+            ("url", self.url.is_some()),
+            ("record", self.record.is_some()),
+        ];
+        let mut given = kinds.iter().filter(|(_, is_given)| *is_given).map(|(kind, _)| *kind);
+        match (given.next(), given.next()) {
+            // A server has a URL, and a cassette that records its answers.
+            (Some("url"), _) | (_, None) => Ok(()),
+            (one, other) => Err(ConfigError::Conflict {
+                backend: name.to_owned(),
+                settings: [one.unwrap_or_default(), other.unwrap_or_default()],
+            }),
+        }
+    }
+}
+
+impl Config {
+    /// The built-in name of the server whose vendor has a model with this name.
+    pub fn server_of_model(model: &str) -> Option<&'static str> {
+        KnownServer::of_model(model).map(|server| server.name)
+    }
+
+    /// The names of servers that need no URL, with commas.
+    pub fn server_names() -> String {
+        KnownServer::names()
+    }
+
+    /// Refuses limits of zero: each of them would refuse or fail every call.
+    pub(crate) fn check_limits(&self) -> Result<(), ConfigError> {
+        let zero = |owner: String| Err(ConfigError::ZeroLimit(owner));
+        for (name, is_zero) in [
+            ("threads", self.threads == Some(0)),
+            ("max-body", self.max_body == 0),
+            ("max-concurrent", self.max_concurrent == 0),
+            ("idle-timeout", self.idle_timeout == 0),
+        ] {
+            if is_zero {
+                return zero(format!("`{name}`"));
+            }
+        }
+        for (name, backend) in &self.backends {
+            for (setting, is_zero) in [
+                ("timeout", backend.timeout == Some(0)),
+                ("max-concurrent", backend.max_concurrent == Some(0)),
+            ] {
+                if is_zero {
+                    return zero(format!("backend `{name}`: `{setting}`"));
+                }
+            }
+        }
+        match self.routes.iter().find(|route| route.max_tokens == Some(0)) {
+            Some(route) => zero(format!("the route for `{}`: `max-tokens`", route.model)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StoreSettings {
+    /// Refuses a place that cannot hold a store, without creating one.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |detail: String| Err(ConfigError::Store(detail));
+        let is_postgres =
+            ["postgres://", "postgresql://"].iter().any(|scheme| self.place.starts_with(scheme));
+        if is_postgres {
+            if !cfg!(feature = "postgres") {
+                return wrong("this program was built without the feature `postgres`".to_owned());
+            }
+            return Ok(());
+        }
+        // Another address may hold a password, so the message does not repeat it.
+        if self.place.contains("://") {
+            return wrong(
+                "`place` is the path of a file, or an address that begins with `postgres://`".to_owned(),
+            );
+        }
+        let path = Path::new(&self.place);
+        if path.is_dir() {
+            return wrong(format!("`{}` is a folder", self.place));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.filter(|folder| !folder.is_dir()) {
+            Some(folder) => wrong(format!("there is no folder `{}`", folder.display())),
+            None => Ok(()),
+        }
     }
 }
 

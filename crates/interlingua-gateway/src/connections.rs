@@ -82,9 +82,13 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// The server of a URL; `None` if the URL has no scheme or no host.
+    /// The server of a URL; `None` if the URL is not HTTP, or has a part that no request would use: a user, or a query.
     pub(crate) fn of(url: &Uri) -> Option<Self> {
         let (scheme, authority) = (url.scheme()?, url.authority()?);
+        let is_http = [http::uri::Scheme::HTTP, http::uri::Scheme::HTTPS].contains(scheme);
+        if !is_http || authority.as_str().contains('@') || url.query().is_some() {
+            return None;
+        }
         let uri =
             Uri::builder().scheme(scheme.clone()).authority(authority.clone()).path_and_query("/").build();
         let usual_port = if scheme == &http::uri::Scheme::HTTPS { 443 } else { 80 };
@@ -357,8 +361,10 @@ impl ServerBody {
         let too_large = || BrokenBody(format!("it is larger than {most} bytes"));
         let mut joined = BytesMut::new();
         loop {
+            // A body that has ended has no connection.
             if let BodyFraming::Length(length) = self.framing
                 && joined.is_empty()
+                && self.connection.is_some()
             {
                 let length =
                     usize::try_from(length).ok().filter(|length| *length <= most).ok_or_else(too_large)?;

@@ -98,11 +98,11 @@ pub(crate) async fn extended(
     request: Request<ClientBody>,
     path: String,
 ) -> Response<AnswerBody> {
-    if !extension.is_public(&path) && state.authorize_bearer(request.headers()).is_none() {
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    if !extension.is_public(&path) && state.authorize(request.headers(), &query).is_err() {
         return no_key();
     }
     let (method, headers) = (request.method().clone(), request.headers().clone());
-    let query = request.uri().query().unwrap_or_default().to_owned();
     match state.body(request).await {
         Ok(body) => {
             let request = ExtensionRequest { method, path, query, headers, body };

@@ -1,6 +1,8 @@
 //! The bytes of HTTP/1.1 on a connection to a backend: the head of a request, the head of a response, and the pieces of a
 //! body. This module does no IO.
 
+use std::time::SystemTime;
+
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, Uri};
 
@@ -136,7 +138,14 @@ fn read_head(status: u16, response: &httparse::Response<'_, '_>) -> Result<HttpR
                 length = Some(given);
             }
             14 if is("retry-after-ms") => exact_delay = number(value),
-            11 if is("retry-after") => delay = number(value),
+            11 if is("retry-after") => {
+                delay = number(value).or_else(|| delay_until(value, SystemTime::now()));
+            }
+            // A request refuses every compression, because a stream is read as it arrives.
+            16 if is("content-encoding") && !value.eq_ignore_ascii_case(b"identity") => {
+                let coding = String::from_utf8_lossy(value);
+                return Err(format!("the response is compressed (`content-encoding: {coding}`)"));
+            }
             17 if is("transfer-encoding") => {
                 has_encoding = true;
                 let last = value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
@@ -176,6 +185,12 @@ fn decimal(value: &[u8]) -> Option<u64> {
 
 fn number(value: &[u8]) -> Option<f64> {
     std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+/// The seconds until a date of HTTP; zero for a date in the past.
+fn delay_until(date: &[u8], now: SystemTime) -> Option<f64> {
+    let date = httpdate::parse_http_date(std::str::from_utf8(date).ok()?).ok()?;
+    Some(date.duration_since(now).map_or(0.0, |delay| delay.as_secs_f64()))
 }
 
 /// A delay of at least zero and less than three decades.
@@ -372,7 +387,18 @@ mod tests {
         assert_eq!(of("retry-after-ms: 70"), Some(70));
         assert_eq!(of("retry-after: 2\r\nretry-after-ms: 70"), Some(70));
         assert_eq!(of("retry-after: -1"), None);
-        assert_eq!(of("retry-after: Wed, 21 Oct 2026 07:28:00 GMT"), None);
+        assert_eq!(of("retry-after: Wed, 21 Oct 2020 07:28:00 GMT"), Some(0));
+        assert_eq!(of("retry-after: soon"), None);
+        let date = b"Wed, 21 Oct 2026 07:28:00 GMT";
+        let before = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_792_567_650);
+        assert_eq!(delay_until(date, before), Some(30.0));
+    }
+
+    #[test]
+    fn a_compressed_response_is_an_error() {
+        let error = head("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n").expect_err("not readable");
+        assert!(error.contains("`content-encoding: gzip`"), "{error}");
+        assert!(head("HTTP/1.1 200 OK\r\nContent-Encoding: Identity\r\n\r\n").is_ok());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use interlingua_models::Registry;
 
 use crate::clients::Client;
 use crate::config::Config;
+use crate::known_servers::KnownServer;
 
 /// The list of the models that a client may ask for, in a dialect.
 pub(crate) fn body(config: &Config, client: &Client, dialect: &'static Dialect) -> Vec<u8> {
@@ -41,7 +42,8 @@ fn names(config: &Config) -> BTreeSet<String> {
             names.insert(route.model.clone());
             continue;
         }
-        let known = Registry::built_in().models_of(&route.backend).map(|model| (*model.name).to_owned());
+        let server = KnownServer::named(&route.backend).map_or(&*route.backend, |server| server.listed_as);
+        let known = Registry::built_in().models_of(server).map(|model| (*model.name).to_owned());
         names.extend(known.filter(|name| interlingua::wire::backends::is_match(&route.model, name)));
         names.extend(route.send.clone());
     }

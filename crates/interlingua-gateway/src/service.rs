@@ -1,23 +1,23 @@
 //! From an HTTP request to the call of a client: path, credentials, body, route.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use interlingua::dialects::{Dialect, Role};
 use interlingua::model::FailureClass;
-use interlingua::wire::endpoints::{APIS, Api, Endpoint, KeyHeader};
+use interlingua::wire::endpoints::Endpoint;
 
 use interlingua_models::prices::cost_of_text;
 use interlingua_store::StoreError;
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore, watch};
 
 use crate::answer_body::AnswerBody;
-use crate::backend::ReadyBackend;
+use crate::backend::{ReadyBackend, permits};
 use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
@@ -31,9 +31,11 @@ use crate::model_list;
 use crate::model_name::model_of;
 use crate::recording::CallStore;
 use crate::refusal::{no_key, problem};
+use crate::request_body::{self, BodyLimits};
+use crate::request_path::{self, find, is_local_page, is_this_machine, usual_path};
 use crate::routes::{self, ReadyRoute};
 use crate::telemetry::Telemetry;
-use crate::{feed, metrics, stored_responses, websocket};
+use crate::{client_keys, feed, metrics, stored_responses, websocket};
 
 /// A gateway that is ready to serve.
 pub(crate) struct Gateway {
@@ -139,6 +141,10 @@ impl GatewayState {
         handlers: &Handlers,
         before: Option<&Self>,
     ) -> Result<Self, ConfigError> {
+        config.check_limits()?;
+        if let Some(store) = &config.store {
+            store.check()?;
+        }
         let mut backends: Vec<ReadyBackend> = config
             .backends
             .iter()
@@ -146,6 +152,9 @@ impl GatewayState {
             .collect::<Result<_, _>>()?;
         for (name, handler) in handlers {
             backends.push(ReadyBackend::of_handler(name, Arc::clone(handler))?);
+        }
+        if config.routes.is_empty() && !backends.is_empty() {
+            return Err(ConfigError::NoRoute);
         }
         let routes = routes::routes(&config, &backends)?;
         let ledger = |name: &str| {
@@ -155,11 +164,7 @@ impl GatewayState {
         let mut clients = Vec::new();
         for settings in &config.clients {
             let client = ready_client(settings, lookup, ledger(&settings.name))?;
-            let same = |known: &Client| known.name == client.name || known.has_key_of(&client);
-            if clients.iter().any(same) {
-                return Err(ConfigError::SameKey(client.name));
-            }
-            clients.push(client);
+            push_client(&mut clients, client)?;
         }
         let source = KeySource { value: config.token.clone(), env: config.token_env.clone(), file: None };
         let has_token = source.value.is_some() || source.env.is_some();
@@ -169,14 +174,23 @@ impl GatewayState {
             return Err(ConfigError::NoToken(config.listen));
         }
         if token.is_some() || clients.is_empty() {
-            clients.push(Client::anyone(token, ledger("default")));
+            push_client(&mut clients, Client::anyone(token, ledger("default")))?;
         }
-        if config.max_concurrent == 0 {
-            return Err(ConfigError::ZeroLimit("`max-concurrent`".to_owned()));
-        }
-        let permits = Arc::new(Semaphore::new(config.max_concurrent));
+        let permits = permits(config.max_concurrent);
         Ok(Self { config, backends, routes, clients, is_closed, permits })
     }
+}
+
+/// Adds a client. Its name decides which calls and responses it can see, and its key decides its name.
+fn push_client(clients: &mut Vec<Client>, client: Client) -> Result<(), ConfigError> {
+    if clients.iter().any(|known| known.name == client.name) {
+        return Err(ConfigError::SameName(client.name));
+    }
+    if clients.iter().any(|known| known.has_key_of(&client)) {
+        return Err(ConfigError::SameKey(client.name));
+    }
+    clients.push(client);
+    Ok(())
 }
 
 /// A client of the configuration.
@@ -200,19 +214,10 @@ fn ready_client(
         models: settings.models.clone(),
         budget: budget.map(|budget| (budget, settings.budget_per)),
         requests_per_minute: settings.requests_per_minute,
-        concurrent: settings.max_concurrent.map(|most| (most, Arc::new(Semaphore::new(most)))),
+        concurrent: settings.max_concurrent.map(|most| (most, permits(most))),
         ledger,
     })
 }
-
-/// Prefixes of paths that name the client's dialect.
-const PREFIXES: [(&str, &[&str]); 5] = [
-    ("/anthropic", &["anthropic"]),
-    ("/openai", &["openai-chat", "openai-responses"]),
-    ("/gemini", &["gemini"]),
-    ("/kimi", &["kimi"]),
-    ("/copilot", &["copilot"]),
-];
 
 /// Headers of a client that a backend of the same dialect understands.
 static OWN_HEADERS: [HeaderName; 5] = [
@@ -281,6 +286,11 @@ impl Gateway {
         let _ = self.closing.subscribe().wait_for(|is_closing| *is_closing).await;
     }
 
+    /// The longest silence of a client on a new connection.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.state().idle_timeout()
+    }
+
     /// The state for a new call.
     pub(crate) fn state(&self) -> Arc<GatewayState> {
         // No holder of the lock panics.
@@ -297,8 +307,24 @@ impl Gateway {
     }
 
     /// Answers a request. Every failure is an answer.
-    pub(crate) async fn answer(self: &Arc<Self>, request: Request<ClientBody>) -> Response<AnswerBody> {
-        let path = request.uri().path().to_owned();
+    pub(crate) async fn answer(self: &Arc<Self>, mut request: Request<ClientBody>) -> Response<AnswerBody> {
+        let path = usual_path(request.uri().path());
+        // The connection leaves out the body of the answer.
+        if request.method() == Method::HEAD {
+            *request.method_mut() = Method::GET;
+        }
+        let Some(page) = request_path::local_page(&request, &path) else {
+            return self.answered(request, path).await;
+        };
+        let mut response = match request_path::preflight(&request) {
+            Some(response) => response,
+            None => self.answered(request, path).await,
+        };
+        request_path::allow(page, &mut response);
+        response
+    }
+
+    async fn answered(self: &Arc<Self>, request: Request<ClientBody>, path: String) -> Response<AnswerBody> {
         if request.method() == Method::GET && path == "/health" {
             return json_response(200, r#"{"status":"ok"}"#, None);
         }
@@ -307,10 +333,10 @@ impl Gateway {
             return refusal;
         }
         if request.method() == Method::GET && path == "/metrics" {
-            return self.metrics(&state, request.headers());
+            return self.metrics(&state, &request);
         }
         if request.method() == Method::GET && path == feed::PATH {
-            return self.feed(&state, request.headers());
+            return self.feed(&state, &request);
         }
         if websocket::PATHS.contains(&&*path) && websocket::is_upgrade(request.headers()) {
             return self.connect(&state, request);
@@ -322,7 +348,7 @@ impl Gateway {
             return self.stored_response(&state, &request, id);
         }
         if let Some(id) = path.strip_prefix("/v1/receipts/").filter(|_| request.method() == Method::GET) {
-            return self.receipt(&state, request.headers(), id).await;
+            return self.receipt(&state, &request, id).await;
         }
         if let Some(extension) = self.extension.as_ref().filter(|extension| extension.serves(&path)) {
             return extended(&state, extension, request, path).await;
@@ -332,15 +358,15 @@ impl Gateway {
             return problem(404, &detail);
         };
         let Some(dialect) = Dialect::named(api.dialect) else { return problem(404, "no such dialect") };
-        match self.call(&state, request, (api, endpoint), dialect, model).await {
+        match self.call(&state, request, endpoint, dialect, model).await {
             Ok(response) => response,
             Err(failure) => failure.response(dialect),
         }
     }
 
     /// The counters, for anyone who may call.
-    fn metrics(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
-        if state.authorize_bearer(headers).is_none() {
+    fn metrics(&self, state: &GatewayState, request: &Request<ClientBody>) -> Response<AnswerBody> {
+        if client_of(state, request).is_err() {
             return no_key();
         }
         let circuits = state.backends.iter().map(|backend| (&*backend.name, backend.breaker.is_open()));
@@ -360,8 +386,8 @@ impl Gateway {
     }
 
     /// Events about calls: all calls for the operator, and the calls of a client for the client.
-    fn feed(&self, state: &GatewayState, headers: &HeaderMap) -> Response<AnswerBody> {
-        let Some(client) = state.authorize_bearer(headers) else { return no_key() };
+    fn feed(&self, state: &GatewayState, request: &Request<ClientBody>) -> Response<AnswerBody> {
+        let Ok(client) = client_of(state, request) else { return no_key() };
         let view = if client.is_operator { FeedView::All } else { FeedView::Client(client.name.clone()) };
         let events = Arc::clone(&self.log.feed).subscribe(view, self.closing.subscribe());
         let mut response = Response::new(AnswerBody::Events(events));
@@ -372,8 +398,13 @@ impl Gateway {
     }
 
     /// The receipt of a call, for the client that made the call.
-    async fn receipt(&self, state: &GatewayState, headers: &HeaderMap, id: &str) -> Response<AnswerBody> {
-        let Some(client) = state.authorize_bearer(headers) else { return no_key() };
+    async fn receipt(
+        &self,
+        state: &GatewayState,
+        request: &Request<ClientBody>,
+        id: &str,
+    ) -> Response<AnswerBody> {
+        let Ok(client) = client_of(state, request) else { return no_key() };
         let Some(store) = &self.log.store else {
             return problem(404, "this gateway stores no calls; its configuration has no `[store]`");
         };
@@ -386,8 +417,8 @@ impl Gateway {
 
     /// Opens a WebSocket.
     fn connect(self: &Arc<Self>, state: &GatewayState, request: Request<ClientBody>) -> Response<AnswerBody> {
-        let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
-        let name = match state.authorize(request.headers(), "", api) {
+        let Some((dialect, _)) = websocket::endpoint() else { return problem(404, "no such path") };
+        let name = match client_of(state, &request) {
             Ok(client) => client.name.clone(),
             Err(failure) => return failure.response(dialect),
         };
@@ -402,8 +433,8 @@ impl Gateway {
         request: &Request<ClientBody>,
         id: &str,
     ) -> Response<AnswerBody> {
-        let Some((dialect, api, _)) = websocket::endpoint() else { return problem(404, "no such path") };
-        let client = match state.authorize(request.headers(), "", api) {
+        let Some((dialect, _)) = websocket::endpoint() else { return problem(404, "no such path") };
+        let client = match client_of(state, request) {
             Ok(client) => client,
             Err(failure) => return failure.response(dialect),
         };
@@ -430,12 +461,12 @@ impl Gateway {
         &self,
         state: &GatewayState,
         request: Request<ClientBody>,
-        (api, endpoint): (&'static Api, &'static Endpoint),
+        endpoint: &'static Endpoint,
         dialect: &'static Dialect,
         model: Option<String>,
     ) -> Result<Response<AnswerBody>, FailedCall> {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let client = match state.authorize(request.headers(), &query, api) {
+        let client = match client_of(state, &request) {
             Ok(client) => client,
             Err(failure) => return Err(self.refuse_early(failure, None, dialect, endpoint).await),
         };
@@ -511,7 +542,12 @@ impl Gateway {
         tracker.call.traceparent = traceparent;
         endpoint.path.clone_into(&mut tracker.call.path);
         let Some(model) = model else {
-            let missing = FailedCall::new(FailureClass::InvalidRequest, "the request names no `model`");
+            let message = match body.trim_ascii_start().first() {
+                None => "the request has no body",
+                Some(b'{' | 0xef) => "the request names no `model`",
+                Some(_) => "the request is not a JSON object",
+            };
+            let missing = FailedCall::new(FailureClass::InvalidRequest, message);
             return Err(tracker.refuse(missing).await);
         };
         tracker.call.model_asked.clone_from(&model);
@@ -519,13 +555,14 @@ impl Gateway {
             Ok(route) => route,
             Err(failure) => return Err(tracker.refuse(failure).await),
         };
-        let mut task = CallTask::Answer;
+        let (mut task, mut answer_id) = (CallTask::Answer, None);
         if dialect.name == "openai-responses" {
             let is_native = state.stores_responses(route, dialect);
             match self.prepared(&body, client, endpoint, is_native) {
                 Ok(prepared) => (body, task) = prepared,
                 Err(failure) => return Err(tracker.refuse(failure).await),
             }
+            answer_id = (!is_native).then(|| format!("resp_{}", tracker.call.id));
             if !is_native && matches!(task, CallTask::Answer) && stored_responses::asks_to_store(&body) {
                 let (stored, request) = (Arc::clone(&self.log.responses), body.clone());
                 tracker.kept = Some(KeptAnswer { stored, request, returned: Vec::new() });
@@ -541,11 +578,12 @@ impl Gateway {
             body,
             own_headers: headers,
             task,
+            answer_id,
         };
         let context = CallContext {
             backends: &state.backends,
             connections: &self.backend_connections,
-            idle_timeout: Duration::from_secs(state.config.idle_timeout),
+            idle_timeout: state.idle_timeout(),
         };
         if endpoint.request == Some(Role::Count) {
             tracker.forget();
@@ -553,6 +591,11 @@ impl Gateway {
         }
         call.run(route, context, tracker).await
     }
+}
+
+/// The client of a request.
+fn client_of<'s>(state: &'s GatewayState, request: &Request<ClientBody>) -> Result<&'s Client, FailedCall> {
+    state.authorize(request.headers(), request.uri().query().unwrap_or_default())
 }
 
 impl GatewayState {
@@ -599,44 +642,26 @@ impl GatewayState {
 
     /// The body, up to the limit.
     pub(crate) async fn body(&self, request: Request<ClientBody>) -> Result<Bytes, FailedCall> {
-        let too_large = || {
-            let message = format!("the request is larger than {} bytes", self.config.max_body);
-            FailedCall::new(FailureClass::TooLarge, message)
-        };
-        let body = match request.into_body() {
-            ClientBody::Whole(body) if body.len() <= self.config.max_body => return Ok(body),
-            ClientBody::Whole(_) => return Err(too_large()),
-            ClientBody::Incoming(body) => body,
-        };
-        let collected = Limited::new(body, self.config.max_body).collect().await;
-        collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                too_large()
-            } else {
-                FailedCall::new(FailureClass::InvalidRequest, "the request broke off")
-            }
-        })
+        let limits = BodyLimits { most: self.config.max_body, silence: self.idle_timeout() };
+        let (parts, body) = request.into_parts();
+        request_body::whole(body, &parts.headers, limits).await
     }
 
-    /// The client of a request to a page of the gateway itself.
-    pub(crate) fn authorize_bearer(&self, headers: &HeaderMap) -> Option<&Client> {
-        Api::of("openai-chat").and_then(|api| self.authorize(headers, "", api).ok())
+    /// The longest silence of a backend or a client.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        Duration::from_secs(self.config.idle_timeout)
     }
 
-    /// The client with the key of a request, in the header of its API or as a bearer token, or in Gemini's `key`.
-    fn authorize(&self, headers: &HeaderMap, query: &str, api: &Api) -> Result<&Client, FailedCall> {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let plain = match api.key {
-            KeyHeader::Plain(name) => text(name),
-            _ => None,
-        };
-        let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
-        let given: Vec<&str> = [bearer, plain, in_query].into_iter().flatten().collect();
-        let is_theirs = |client: &&Client| match &client.key {
-            Some(key) => given.iter().any(|given| key.is(given)),
-            None => !self.is_closed,
-        };
+    /// The client with the key of a request.
+    pub(crate) fn authorize(&self, headers: &HeaderMap, query: &str) -> Result<&Client, FailedCall> {
+        if !self.is_closed
+            && let Some(anyone) = self.clients.iter().find(|client| client.key.is_none())
+        {
+            return Ok(anyone);
+        }
+        let given: Vec<Cow<'_, str>> = client_keys::given(headers, query).collect();
+        let is_theirs =
+            |client: &&Client| client.key.as_ref().is_some_and(|key| given.iter().any(|given| key.is(given)));
         let refused =
             || FailedCall::new(FailureClass::Authentication, "the API key is no key of this gateway");
         self.clients.iter().find(is_theirs).ok_or_else(refused)
@@ -646,62 +671,16 @@ impl GatewayState {
     /// host must be this machine, so that no foreign name can point here.
     fn refuse_foreign_page(&self, headers: &HeaderMap) -> Option<Response<AnswerBody>> {
         let text = |name| headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
-        let is_local = |authority: &str| {
-            let host = match authority.rsplit_once(':') {
-                Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-                _ => authority,
-            };
-            matches!(host, "localhost" | "127.0.0.1" | "[::1]")
-        };
-        if let Some(origin) = text(header::ORIGIN)
-            && !origin.split_once("://").is_some_and(|(_, authority)| is_local(authority))
-        {
+        if text(header::ORIGIN).is_some_and(|origin| !is_local_page(origin)) {
             return Some(problem(403, "requests from web pages of other sites are refused"));
         }
         let host = text(header::HOST).unwrap_or_default();
-        if !self.is_closed && !is_local(host) {
-            return Some(problem(403, "the host of the request is not this machine"));
+        if !self.is_closed && !is_this_machine(host) {
+            let message = "the host of the request is not this machine; a gateway with a token or clients answers for every host";
+            return Some(problem(403, message));
         }
         None
     }
-}
-
-/// The endpoints for `POST` whose path holds no model. Most requests have such a path, and a search compares the path with
-/// those of all endpoints.
-static FIXED_PATHS: LazyLock<HashMap<&str, (&Api, &Endpoint)>> = LazyLock::new(|| {
-    let all = APIS.iter().flat_map(|api| api.endpoints).filter(|endpoint| !endpoint.path.contains('{'));
-    all.filter_map(|endpoint| {
-        let (api, endpoint, _) = Endpoint::find("POST", endpoint.path)?;
-        Some((endpoint.path, (api, endpoint)))
-    })
-    .collect()
-});
-
-/// The endpoint of a path, with or without a prefix that names the dialect.
-fn find(
-    method: &str,
-    path: &str,
-    headers: &HeaderMap,
-) -> Option<(&'static Api, &'static Endpoint, Option<String>)> {
-    for (prefix, dialects) in PREFIXES {
-        if let Some(rest) = path.strip_prefix(prefix).filter(|rest| rest.starts_with('/')) {
-            let apis = dialects.iter().filter_map(|dialect| Api::of(dialect));
-            return apis.into_iter().find_map(|api| {
-                api.find_endpoint(method, rest).map(|(endpoint, model)| (api, endpoint, model))
-            });
-        }
-    }
-    if let Some((api, endpoint)) = FIXED_PATHS.get(path).filter(|_| method == "POST") {
-        return Some((api, endpoint, None));
-    }
-    let found = Endpoint::find(method, path)?;
-    // Three vendors list their models under the same path.
-    if found.1.request.is_none() && path == "/v1/models" && !headers.contains_key("anthropic-version") {
-        let is_gemini = headers.contains_key("x-goog-api-key") || headers.contains_key("x-goog-api-client");
-        let api = Api::of(if is_gemini { "gemini" } else { "openai-chat" })?;
-        return api.find_endpoint(method, path).map(|(endpoint, model)| (api, endpoint, model));
-    }
-    Some(found)
 }
 
 /// The headers of a client that a backend of its dialect understands.

@@ -91,7 +91,7 @@ impl Receiver {
 }
 
 /// The text with its escape sequences such as `%20` decoded.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {

@@ -141,7 +141,7 @@ impl Connection {
             let gone = FailedCall::new(FailureClass::Authentication, "the key of this client was removed");
             return send(socket, error_event(401, &gone)).await;
         };
-        let Some((dialect, _, endpoint)) = endpoint() else { return Err(Left) };
+        let Some((dialect, endpoint)) = endpoint() else { return Err(Left) };
         let (headers, body_sent) = (self.headers.clone(), body.clone());
         let (query, traceparent) = (String::new(), None);
         let request =
@@ -234,10 +234,10 @@ struct SocketRequest {
 }
 
 /// The endpoint whose requests the messages hold.
-pub(crate) fn endpoint() -> Option<(&'static Dialect, &'static Api, &'static Endpoint)> {
+pub(crate) fn endpoint() -> Option<(&'static Dialect, &'static Endpoint)> {
     let api = Api::of("openai-responses")?;
     let (endpoint, _) = api.find_endpoint("POST", PATHS[0])?;
-    Some((Dialect::named(api.dialect)?, api, endpoint))
+    Some((Dialect::named(api.dialect)?, endpoint))
 }
 
 /// Messages that came while an answer was open. They are answered in turn.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use interlingua::json::Str;
-use interlingua::wire::backends::{Backend, Capabilities, NamedRule, RuleError};
+use interlingua::wire::backends::{Backend, Capabilities, NamedRule, RuleError, is_match};
 use toml::{Table, Value};
 
 use crate::prices::{PriceError, Prices};
@@ -188,6 +188,14 @@ impl Registry {
             backend.is_some_and(|backend| !backend.lacks_model(Some(&Str::from_plain(&model.name))))
         };
         self.models.iter().filter(|model| !model.unlisted).filter(is_own)
+    }
+
+    /// The vendor whose own API serves a model with this name; `None` for a model of no vendor or of several.
+    pub fn vendor_of(&self, model: &str) -> Option<&str> {
+        let serves = |patterns: &[String]| patterns.iter().any(|pattern| is_match(pattern, model));
+        let mut vendors = self.own_models.iter().filter(|(_, patterns)| serves(patterns));
+        let (vendor, _) = vendors.next()?;
+        vendors.next().is_none().then_some(vendor.as_str())
     }
 
     /// The capabilities of a class.

@@ -128,7 +128,7 @@ pub(crate) struct GatewayFlags {
     #[arg(long, value_name = "DIALECT")]
     pub(crate) dialect: Option<String>,
 
-    /// Ask the backend for this model instead of the requested one
+    /// Ask the backend for this model instead of the requested one; without a backend, the vendor of the model gets the calls
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 

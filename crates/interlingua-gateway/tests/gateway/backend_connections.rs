@@ -243,7 +243,7 @@ fn a_body_that_ends_early_is_an_error() {
 fn a_configured_header_cannot_change_the_length_of_a_request() {
     for (header, is_sound) in [("x-team", true), ("Content-Length", false), ("transfer-encoding", false)] {
         let config = format!(
-            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://127.0.0.1:9\"\nheaders = {{ {header} = \"1\" }}"
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"http://127.0.0.1:9\"\nheaders = {{ {header} = \"1\" }}\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
         );
         let checked = Server::check(&Config::parse(&config).unwrap(), &TestLookup(""));
         assert_eq!(checked.is_ok(), is_sound, "{header}: {checked:?}");

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::support::TestGateway;
+use crate::support::{Act, TestGateway, Upstream};
 
 const SCRIPT: &str = "[[turn]]\ntext = \"answered\"\n";
 
@@ -146,5 +146,185 @@ fn a_client_can_end_the_connection_after_an_answer() {
         stream.read_to_string(&mut answer).unwrap();
         is_right(&answer);
         assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+    }
+}
+
+/// A gateway before a server, with a short timeout.
+fn impatient(upstream: &Upstream, seconds: u64) -> TestGateway {
+    let url = &upstream.url;
+    let config = format!(
+        "idle-timeout = {seconds}\n[backend.b]\ndialect = \"openai-chat\"\nurl = \"{url}\"\nretries = 0\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n"
+    );
+    TestGateway::with(&config, SCRIPT)
+}
+
+#[test]
+fn a_client_that_leaves_with_unread_bytes_on_its_connection_ends_the_call() {
+    for rest in ["\r\n", "POST /v1/chat/comple"] {
+        for is_stream in [false, true] {
+            let upstream = Upstream::start([Act::Stall(String::new())]);
+            let gateway = impatient(&upstream, 300);
+            let mut stream = connect(&gateway);
+            stream
+                .write_all(format!("{}{rest}", request(&gateway, "", &body(is_stream))).as_bytes())
+                .unwrap();
+            drop(upstream.requests.wait_for(1));
+            drop(stream);
+            drop(upstream.left.wait_for(1));
+        }
+    }
+}
+
+#[test]
+fn a_client_that_stops_sending_its_request_loses_the_connection() {
+    let upstream = Upstream::start([Act::Close]);
+    let gateway = impatient(&upstream, 1);
+    let address = gateway.address;
+    // The second body is read by the server for unusual requests.
+    for length in [500, 500_000] {
+        let mut stream = connect(&gateway);
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an end before the patience of the test");
+        assert!(answer.is_empty() || answer.contains("no byte of the request came for 1 s"), "{answer}");
+    }
+    assert_eq!(upstream.count(), 0);
+}
+
+#[test]
+fn a_client_that_stops_reading_ends_the_call() {
+    // More than the buffers of both connections hold.
+    let event = format!(
+        "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}},\"finish_reason\":null}}]}}\n\n",
+        "x".repeat(100_000)
+    );
+    let upstream = Upstream::start([Act::Stall(event.repeat(300))]);
+    let gateway = impatient(&upstream, 1);
+    for headers in ["", "connection: keep-alive, x-other\r\n"] {
+        let mut stream = connect(&gateway);
+        stream.write_all(request(&gateway, headers, &body(true)).as_bytes()).unwrap();
+        let calls = gateway.calls.wait_for(1);
+        assert!(calls.iter().all(|call| call.is_cancelled), "{calls:?}");
+        drop(calls);
+        gateway.calls.look().clear();
+        drop(stream);
+    }
+}
+
+#[test]
+fn a_compressed_request_is_read() {
+    let gateway = gateway();
+    // `gzip -n` of the body, in hexadecimal digits.
+    let packed: Vec<u8> = "1f8b08000000000002ff0dcabb09c0300c05c05d5eed09bc4a482192970f4836584a65bc7bd41e3761fda4a2c250e03128867a893a0b8cee72d351b789d195d93ee7c879f4166c91f0bc58fbfa0178d4309a48000000"
+        .as_bytes()
+        .chunks(2)
+        .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+        .collect();
+    let mut stream = connect(&gateway);
+    let (address, length) = (gateway.address, packed.len());
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-encoding: gzip\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all(&[head.as_bytes(), &packed].concat()).unwrap();
+    is_right(&answer(&mut stream));
+    for (coding, said) in [("br", "content-encoding: br"), ("gzip", "the request is not `gzip`")] {
+        let head = format!("POST /v1/chat/completions HTTP/1.1\r\ncontent-encoding: {coding}");
+        let refused = gateway.request(&head, &body(false));
+        assert!(refused.status == 400 && refused.body.contains(said), "{}", refused.body);
+    }
+}
+
+#[test]
+fn a_request_without_json_is_told_apart_from_one_without_a_model() {
+    let gateway = gateway();
+    for (body, said) in [
+        ("", "the request has no body"),
+        ("  ", "the request has no body"),
+        ("hello", "the request is not a JSON object"),
+        ("[]", "the request is not a JSON object"),
+        ("{}", "the request names no `model`"),
+    ] {
+        let refused = gateway.request("POST /v1/messages HTTP/1.1", body);
+        assert!(refused.status == 400 && refused.body.contains(said), "{body}: {}", refused.body);
+    }
+}
+
+#[test]
+fn a_head_request_has_the_head_of_the_page() {
+    let gateway = gateway();
+    for (path, status) in [("/health", 200), ("/v1/models", 200), ("/metrics", 200), ("/nothing", 404)] {
+        let head = gateway.request(&format!("HEAD {path} HTTP/1.1"), "");
+        assert_eq!((head.status, &*head.body), (status, ""), "{path}: {}", head.head);
+    }
+}
+
+#[test]
+fn the_path_of_an_endpoint_may_have_more_slashes_and_its_version_twice() {
+    let gateway = gateway();
+    for path in [
+        "//v1//chat/completions/",
+        "/openai/chat/completions",
+        "/v1/v1/chat/completions?beta=true",
+        "/responses",
+    ] {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"input":"hi"}"#;
+        let answer = gateway.request(&format!("POST {path} HTTP/1.1"), body);
+        assert!(answer.status == 200 && answer.body.contains("answered"), "{path}: {}", answer.body);
+    }
+}
+
+#[test]
+fn a_page_of_this_machine_may_read_the_answers_of_a_model_and_nothing_else() {
+    let gateway = gateway();
+    let ask = |method: &str, path: &str, headers: &str, body: &str| {
+        gateway.request(&format!("{method} {path} HTTP/1.1\r\n{headers}"), body)
+    };
+    let page = "origin: http://localhost:3000";
+    let asks = format!(
+        "{page}\r\naccess-control-request-method: POST\r\naccess-control-request-headers: content-type,x-api-key"
+    );
+    let allowed = "access-control-allow-origin: http://localhost:3000";
+    let preflight = ask("OPTIONS", "/v1/chat/completions", &asks, "");
+    assert_eq!(preflight.status, 204, "{}", preflight.head);
+    for header in [
+        allowed,
+        "access-control-allow-headers: content-type,x-api-key",
+        "access-control-allow-methods: post",
+    ] {
+        assert!(preflight.head.contains(header), "{}", preflight.head);
+    }
+    let answer = ask("POST", "/v1/chat/completions", page, &body(false));
+    assert!(answer.status == 200 && answer.head.contains(allowed), "{}", answer.head);
+    for (method, path, status) in
+        [("GET", "/metrics", 200), ("GET", "/health", 200), ("OPTIONS", "/v1/receipts/x", 404)]
+    {
+        let other = ask(method, path, &asks, "");
+        assert_eq!(other.status, status, "{path}");
+        assert!(!other.head.contains("access-control"), "{path}: {}", other.head);
+    }
+    let foreign = asks.replace("localhost:3000", "site.example");
+    for (method, body) in [("OPTIONS", String::new()), ("POST", body(false))] {
+        let refused = ask(method, "/v1/chat/completions", &foreign, &body);
+        assert_eq!(refused.status, 403, "{method}");
+        assert!(!refused.head.contains("access-control"), "{}", refused.head);
+    }
+}
+
+#[test]
+fn the_host_of_a_request_is_this_machine_in_any_spelling() {
+    let gateway = gateway();
+    for (host, status) in [
+        ("LOCALHOST", 200),
+        ("127.0.0.2:99", 200),
+        ("[::1]:1", 200),
+        ("example.com", 403),
+        ("localhost.example.com", 403),
+    ] {
+        let answer =
+            gateway.request(&format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {host}"), &body(false));
+        assert_eq!(answer.status, status, "{host}: {}", answer.body);
     }
 }

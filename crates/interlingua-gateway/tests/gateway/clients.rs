@@ -250,3 +250,37 @@ fn a_program_answers_every_client() {
         }
     }
 }
+
+#[test]
+fn a_key_counts_in_every_place_at_every_endpoint() {
+    let config = "[backend.b]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n[[client]]\nname = \"ci\"\nkey = { value = \"k/1\" }";
+    let gateway = TestGateway::with(config, "[[turn]]\ntext = \"yes\"");
+    let places = [
+        "authorization: Bearer k/1",
+        "AUTHORIZATION: bearer  k/1",
+        "x-api-key: k/1",
+        "x-goog-api-key: k/1",
+        "api-key: k/1",
+        "authorization: Bearer dummy\r\nx-api-key: k/1",
+    ];
+    for client in DIALECTS {
+        let (path, body) = request(client, "m", false, 0);
+        for place in places {
+            let answer = gateway.request(&format!("POST {path} HTTP/1.1\r\n{place}"), &body.to_string());
+            assert_eq!(answer.status, 200, "{client} {place}: {}", answer.body);
+        }
+        assert_eq!(gateway.post(&format!("{path}?key=k%2F1"), &body).status, 200, "{client}");
+        assert_eq!(gateway.post(&format!("{path}?key=k"), &body).status, 401, "{client}");
+        assert_eq!(gateway.post(&path, &body).status, 401, "{client}");
+    }
+    for page in ["/metrics", "/v1/models", "/v1beta/models", "/anthropic/v1/models"] {
+        for place in places {
+            assert_eq!(
+                gateway.request(&format!("GET {page} HTTP/1.1\r\n{place}"), "").status,
+                200,
+                "{page} {place}"
+            );
+        }
+        assert_eq!(gateway.get(page).status, 401, "{page}");
+    }
+}

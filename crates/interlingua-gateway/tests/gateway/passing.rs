@@ -220,3 +220,20 @@ fn a_stream_that_is_cut_before_its_final_event_ends_with_an_error() {
         }
     }
 }
+
+#[test]
+fn the_events_of_a_gemini_server_become_an_array_with_any_line_ends() {
+    let part =
+        |text: &str| json!({"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}}]});
+    let last = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "b"}]}, "finishReason": "STOP"}]});
+    for end in ["\r\n", "\n"] {
+        let events = format!("data: {}{end}{end}data: {last}{end}{end}", part("a"));
+        let upstream =
+            Upstream::start([Act::Answer(200, "content-type: text/event-stream\r\n", events.clone())]);
+        let gateway = gateway("gemini", &upstream, "");
+        let body = json!({"contents": [{"parts": [{"text": "hi"}]}]});
+        let path = "/v1beta/models/m:streamGenerateContent?key=gateway-secret";
+        assert_eq!(gateway.post(path, &body).json(), json!([part("a"), last]), "{end:?}");
+        assert_eq!(gateway.post(&format!("{path}&alt=sse"), &body).body, events);
+    }
+}

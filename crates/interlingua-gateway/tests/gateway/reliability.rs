@@ -357,3 +357,139 @@ fn an_error_in_the_configuration_has_a_place_and_no_key() {
         assert_eq!(error, expected);
     }
 }
+
+/// The rest of a chat stream.
+const DONE: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+#[test]
+fn a_stream_with_another_content_type_is_a_stream() {
+    for kind in ["content-type: application/json\r\n", "content-type: text/plain\r\n", "content-type:\r\n"] {
+        for mark in ["", "\u{feff}", "\n", ": comment\n\n", "event: message\n"] {
+            let upstream = Upstream::start([Act::Answer(200, kind, format!("{mark}{BEGUN}{CONTENT}{DONE}"))]);
+            let gateway = gateway(&upstream, "", "");
+            for client in DIALECTS {
+                let answer = ask(&gateway, client, true);
+                assert!(answer.head.contains("text/event-stream"), "{client} {kind}: {}", answer.head);
+                assert_eq!(
+                    told(client, &answer),
+                    "half[end_turn]",
+                    "{client} {kind} {mark}: {}",
+                    answer.body
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_to_a_request_for_a_stream_becomes_a_stream() {
+    let Act::Answer(_, _, body) = chat_answer() else { panic!("an answer") };
+    let pretty =
+        serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(&body).unwrap()).unwrap();
+    let upstream = Upstream::start([Act::Answer(200, "", pretty)]);
+    let gateway = gateway(&upstream, "", "");
+    for client in DIALECTS.into_iter().filter(|client| *client != "openai-chat") {
+        let answer = ask(&gateway, client, true);
+        assert!(answer.head.contains("text/event-stream"), "{client}: {}", answer.head);
+        assert_eq!(told(client, &answer), "fromtheserver[end_turn]", "{client}: {}", answer.body);
+    }
+    // Each API has its own form of a whole answer.
+    let message = json!({"id": "a", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "text", "text": "yes"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2}});
+    let candidate = json!([{"candidates": [{"content": {"role": "model", "parts": [{"text": "yes"}]}, "finishReason": "STOP"}]}]);
+    let response = json!({"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [{"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "yes", "annotations": []}]}]});
+    for (backend, whole) in [("anthropic", message), ("gemini", candidate), ("openai-responses", response)] {
+        let upstream = Upstream::start([Act::Answer(200, "", serde_json::to_string_pretty(&whole).unwrap())]);
+        let url = &upstream.url;
+        let config = format!(
+            "[backend.b]\ndialect = \"{backend}\"\nurl = \"{url}\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+        );
+        let gateway = TestGateway::with(&config, "");
+        for client in DIALECTS.into_iter().filter(|client| *client != backend) {
+            let answer = ask(&gateway, client, true);
+            let told = told(client, &answer);
+            assert!(told.ends_with("yes[end_turn]"), "{backend} {client}: {told} {}", answer.body);
+            assert!(answer.head.contains("text/event-stream"), "{backend} {client}: {}", answer.head);
+        }
+    }
+    // An error in such an answer has a status.
+    let error =
+        json!({"error": {"message": "too fast", "type": "rate_limit_error", "code": "rate_limit_exceeded"}});
+    let upstream = Upstream::start([Act::Answer(200, "", error.to_string())]);
+    let gateway = self::gateway(&upstream, "", "");
+    for client in DIALECTS {
+        let answer = ask(&gateway, client, true);
+        assert_eq!(answer.status, 429, "{client}: {}", answer.body);
+        assert!(answer.body.contains("too fast"), "{client}: {}", answer.body);
+    }
+}
+
+#[test]
+fn an_answer_that_is_no_answer_names_its_cause() {
+    let compressed = "content-encoding: gzip\r\n";
+    for (act, said) in [
+        (
+            Act::Answer(301, "location: https://x/\r\n", String::new()),
+            "HTTP status 301: the gateway follows no redirects",
+        ),
+        (Act::Answer(200, "", String::new()), "the answer of the backend has no body"),
+        (Act::Answer(200, "", "<html>".to_owned()), "<html>"),
+        (
+            Act::Answer(200, compressed, "x".to_owned()),
+            "the response is compressed (`content-encoding: gzip`)",
+        ),
+    ] {
+        let upstream = Upstream::start([act]);
+        let gateway = gateway(&upstream, "retries = 0", "");
+        for stream in [false, true] {
+            let answer = ask(&gateway, "anthropic", stream);
+            assert!(
+                answer.status >= 500 && answer.body.contains(said),
+                "{said}: {} {}",
+                answer.status,
+                answer.body
+            );
+        }
+        assert!(upstream.requests.look()[0].contains("\r\naccept-encoding: identity\r\n"));
+    }
+    let Act::Answer(_, _, body) = chat_answer() else { panic!("an answer") };
+    let upstream = Upstream::start([Act::Answer(200, "", format!("\u{feff}{body}"))]);
+    let gateway = gateway(&upstream, "", "");
+    assert_eq!(told("anthropic", &ask(&gateway, "anthropic", false)), "fromtheserver[end_turn]");
+}
+
+#[test]
+fn a_key_that_a_backend_repeats_reaches_nobody() {
+    let body = json!({"error": {"message": "Incorrect API key provided: sk-planted-key", "type": "invalid_request_error", "code": "invalid_api_key"}});
+    let upstream = Upstream::start([Act::Answer(401, "", body.to_string())]);
+    let tape = std::env::temp_dir().join(format!("interlingua-key-{}", std::process::id()));
+    let settings = format!("key = \"sk-planted-key\"\nretries = 0\nrecord = \"{}\"", tape.display());
+    let gateway = gateway(&upstream, &settings, "");
+    for client in DIALECTS {
+        let answer = ask(&gateway, client, false);
+        assert_eq!(answer.status, 401, "{client}: {}", answer.body);
+        assert!(
+            answer.body.contains("provided: [key]") && !answer.body.contains("sk-planted"),
+            "{}",
+            answer.body
+        );
+    }
+    assert!(upstream.requests.look()[0].contains("sk-planted-key"), "the backend gets the key");
+    let calls = gateway.calls.wait_for(DIALECTS.len());
+    assert!(!format!("{calls:?}").contains("sk-planted"));
+    let recorded = std::fs::read_to_string(&tape).unwrap();
+    std::fs::remove_file(&tape).unwrap();
+    assert!(recorded.contains("[key]") && !recorded.contains("sk-planted"), "{recorded}");
+}
+
+#[test]
+fn keys_that_are_all_refused_are_no_rate_limit() {
+    let body = json!({"error": {"message": "no such key", "type": "invalid_request_error", "code": "invalid_api_key"}});
+    let upstream = Upstream::start([Act::Answer(401, "", body.to_string())]);
+    let gateway = gateway(&upstream, "keys = [{ value = \"one\" }, { value = \"two\" }]", "");
+    for _ in 0..3 {
+        let answer = ask(&gateway, "anthropic", false);
+        assert_eq!(answer.status, 401, "{}", answer.body);
+        assert!(!answer.head.contains("retry-after"), "{}", answer.head);
+    }
+    assert_eq!(upstream.count(), 2, "each key is tried once");
+}

@@ -300,3 +300,32 @@ fn a_socket_that_closes_ends_the_call_of_the_backend() {
         drop(upstream.left.wait_for(1));
     }
 }
+
+#[test]
+fn answers_of_a_server_that_repeats_its_ids_are_told_apart() {
+    let body = |text: &str, id: &str| {
+        json!({"id": id, "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]})
+        .to_string()
+    };
+    let upstream = Upstream::start([
+        Act::Answer(200, "", body("one", "chatcmpl-1")),
+        Act::Answer(200, "", body("two", "chatcmpl-1")),
+        Act::Answer(200, "", body("three", "chatcmpl-1")),
+    ]);
+    let url = &upstream.url;
+    let gateway = TestGateway::with(
+        &format!(
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"{url}\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+        ),
+        "",
+    );
+    let ask = |body: Value| gateway.post("/v1/responses", &body).json();
+    let first = ask(json!({"model": "m", "input": "a"}));
+    let second = ask(json!({"model": "m", "input": "b"}));
+    assert!(first["id"].as_str().unwrap().starts_with("resp_"), "{first}");
+    assert_ne!(first["id"], second["id"]);
+    ask(json!({"model": "m", "input": "c", "previous_response_id": first["id"]}));
+    let sent = upstream.requests.look()[2].clone();
+    assert!(sent.contains("one") && !sent.contains("two"), "{sent}");
+}

@@ -312,6 +312,8 @@ pub struct Options {
     pub max_tokens: Option<u64>,
     /// Whether the answer is a stream, where the request itself does not say so: a Gemini request says so in its URL.
     pub stream: Option<bool>,
+    /// The id of the answer, replacing the source's id: for a server that stores answers under ids of its own.
+    pub answer_id: Option<String>,
     /// Whether universal events hold the agent's own line.
     pub include_raw: bool,
     /// Whether universal events have only the members of the public schema.
@@ -432,6 +434,12 @@ impl Options {
     #[must_use]
     pub fn with_stream(self, stream: impl Into<Option<bool>>) -> Self {
         Self { stream: stream.into(), ..self }
+    }
+
+    /// Sets [`Options::answer_id`].
+    #[must_use]
+    pub fn with_answer_id(self, answer_id: impl Into<Option<String>>) -> Self {
+        Self { answer_id: answer_id.into(), ..self }
     }
 
     /// Sets whether universal events hold the agent's own line.

@@ -232,7 +232,12 @@ impl Exchange {
 
     /// Converts the backend's answer, whole or streamed, for the client.
     pub fn answer(&mut self, role: Role) -> Result<AnswerPipe, Error> {
-        self.answer_of(role, FailedResponse::default())
+        self.answer_of((role, role), FailedResponse::default())
+    }
+
+    /// Converts a whole answer of the backend for a client that asked for a stream.
+    pub fn whole_as_stream(&mut self) -> Result<AnswerPipe, Error> {
+        self.answer_of((Role::Response, Role::Stream), FailedResponse::default())
     }
 
     /// Converts the body of an error, in any format, to an error in the client's dialect with the body's message.
@@ -243,7 +248,8 @@ impl Exchange {
         out: &mut dyn Output,
     ) -> Result<CallOutcome, Error> {
         let mut written = Vec::new();
-        let outcome = self.answer_of(Role::Response, response)?.finish_with(body, &mut written);
+        let outcome =
+            self.answer_of((Role::Response, Role::Response), response)?.finish_with(body, &mut written);
         // Between equal dialects the body is copied, and a page of HTML is no error of a dialect.
         let is_json = matches!(written.trim_ascii_start().first(), Some(b'{' | b'['));
         if outcome.failure.is_some() && is_json {
@@ -274,13 +280,18 @@ impl Exchange {
         Ok(CallOutcome { failure: Some(CallFailure::new(&failure)), report: ledger.report(), ..outcome })
     }
 
-    fn answer_of(&mut self, role: Role, response: FailedResponse) -> Result<AnswerPipe, Error> {
-        let WriteSpec { make, support } = writes(self.client, role)?;
+    /// The pipe for an answer with a role at the backend and a role at the client.
+    fn answer_of(
+        &mut self,
+        (sent, wanted): (Role, Role),
+        response: FailedResponse,
+    ) -> Result<AnswerPipe, Error> {
+        let WriteSpec { make, support } = writes(self.client, wanted)?;
         self.options.usage_unasked = !self.state.look().stream_usage;
         self.options.source = Some(self.backend.name);
         let options = &self.options;
         let outcome = SharedCell::default();
-        let copies = self.copies();
+        let copies = self.copies() && sent == wanted;
         let rewriter = ResponseRewriter {
             inner: if copies { Box::new(NullWriter) } else { make(options) },
             state: self.state.clone(),
@@ -290,18 +301,18 @@ impl Exchange {
                 .then(HashSet::default),
             tape: TapeBuf::default(),
             response,
-            is_stream: role == Role::Stream,
+            is_stream: wanted == Role::Stream,
             has_content: false,
             has_events: false,
         };
-        let from = (self.backend, role);
+        let from = (self.backend, sent);
         let mut pipe = if copies {
             Pipe::with_writer(from, Box::new(rewriter), options)?
         } else {
             Pipe::with_writer_and_support(from, (Box::new(rewriter), *support), options)?
         };
         pipe.use_buffers(std::mem::take(&mut self.buffers));
-        let copy = copies.then(|| CopiedAnswer::new((self.client, role)));
+        let copy = copies.then(|| CopiedAnswer::new((self.client, wanted)));
         Ok(AnswerPipe { pipe, outcome, copy })
     }
 

@@ -173,6 +173,8 @@ pub(crate) struct AnswerWriter<T> {
     progress: Progress,
     /// Whether counts are written after the head.
     tells_usage: bool,
+    /// Whether the id in the head is none of the source.
+    has_own_id: bool,
 }
 
 /// The state of an answer.
@@ -189,10 +191,12 @@ enum Progress {
 impl<T: AnswerForm> AnswerWriter<T> {
     pub(crate) fn new(form: T, options: &Options) -> Self {
         let profile = form.profile();
+        let id = options.answer_id.as_deref().map(|id| Str::from_plain(id).into_owned());
         Self {
             form,
             profile,
-            head: ResponseHead::default(),
+            has_own_id: id.is_some(),
+            head: ResponseHead { id, ..ResponseHead::default() },
             assistant: AssistantWriter::new(profile),
             others: HashMap::default(),
             items: OpenItems::default(),
@@ -212,6 +216,9 @@ impl<T: AnswerForm> AnswerWriter<T> {
             match (&known, news) {
                 (None, Some(news)) if open => *known = Some(news.clone().into_owned()),
                 (Some(known), Some(news)) if known.as_escaped() == news.as_escaped() => {}
+                (_, Some(_)) if field == Field::TurnId && self.has_own_id => {
+                    out.ledger.note("the answer's id replaced by an id of the server that stores the answer");
+                }
                 (_, Some(news)) => out.lose_str(field, news, Reason::Merged),
                 (_, None) => {}
             }
