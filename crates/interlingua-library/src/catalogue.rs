@@ -17,7 +17,7 @@ use crate::search::SearchQuery;
 use crate::words::{self, SessionWords, WordPair};
 
 /// The version of the tables. Another version means that the catalogue is built anew.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 /// The time that a second command waits for the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
