@@ -111,6 +111,15 @@ impl Catalogue {
         fresh.ok_or_else(|| failed(rusqlite::Error::InvalidQuery))
     }
 
+    /// A new catalogue that is gone at the end of the process. `place` names it in errors.
+    pub(crate) fn in_memory(place: &Path) -> Result<Self, CatalogueError> {
+        let made = Connection::open_in_memory().and_then(|connection| {
+            connection.execute_batch(TABLES)?;
+            Ok(Self { connection })
+        });
+        made.map_err(|error| CatalogueError::Database(place.to_owned(), error))
+    }
+
     /// `None` for a catalogue of another version.
     fn open_sound(path: &Path) -> rusqlite::Result<Option<Self>> {
         let mut connection = Connection::open(path)?;

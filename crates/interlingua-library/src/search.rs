@@ -47,8 +47,7 @@ impl SearchQuery {
     }
 
     fn add(&mut self, token: &str) {
-        let value =
-            |value: &str| Some(small(value.trim_matches('"'))).filter(|value| !value.is_empty());
+        let value = |value: &str| Some(small(value.trim_matches('"'))).filter(|value| !value.is_empty());
         match token.split_once(':') {
             Some(("agent", name)) => self.agent = value(name),
             Some(("tool", name)) => self.tool = value(name),
@@ -461,7 +460,8 @@ mod tests {
 
     #[test]
     fn a_match_has_whole_words_at_both_ends() {
-        let find = |query: &str, text: &str| TextMatcher::new(query).find(&SearchedText::new(text.to_owned()));
+        let find =
+            |query: &str, text: &str| TextMatcher::new(query).find(&SearchedText::new(text.to_owned()));
         assert_eq!(find("test", "the latest testcase is a Test"), Some(25));
         assert_eq!(find("test", "the latest testcase"), None);
         assert_eq!(find("test", "die ältesten Tests, ein Test"), Some(25));

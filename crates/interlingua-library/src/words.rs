@@ -99,7 +99,11 @@ pub(crate) fn small(text: &str) -> String {
 
 /// A text with composed letters.
 pub(crate) fn composed(text: &str) -> Cow<'_, str> {
-    if is_nfc_quick(text.chars()) == IsNormalized::Yes { text.into() } else { text.nfc().collect::<String>().into() }
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        text.into()
+    } else {
+        text.nfc().collect::<String>().into()
+    }
 }
 
 /// The words of a text in small letters. A letter of a script without spaces between words is a word.
