@@ -5,14 +5,17 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
+use interlingua::json::Raw;
+use interlingua::model::time;
 use interlingua_library::{BackupReport, Environment, Library, SavedState, SessionBackup};
-use interlingua_report::render::plural;
+use interlingua_report::render::{self, number, plural};
 use interlingua_report::safe;
 
 use crate::convert::now;
 use crate::error::{CommandError, Exit};
 use crate::flags::QuietFlag;
-use crate::talk::Talk;
+use crate::list::{self, Since};
+use crate::talk::{self, Talk};
 
 /// Save the sessions of all agents before the agents delete them
 ///
@@ -27,7 +30,7 @@ pub(crate) struct Backup {
     #[arg(long)]
     watch: bool,
 
-    /// Read all saved sessions, and compare them with their digests
+    /// Read all saved sessions, and compare them with their digests; damaged ones are saved again if their files are still there
     #[arg(long, conflicts_with = "watch")]
     verify: bool,
 
@@ -50,6 +53,14 @@ pub(crate) struct Restore {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// List the saved states of the session, and restore nothing
+    #[arg(long, conflicts_with_all = ["output", "before"])]
+    list: bool,
+
+    /// Restore the newest state that was saved before this time: `24h`, `7d` ago, or a date such as `2026-11-01`
+    #[arg(long, value_name = "TIME", value_parser = list::since)]
+    before: Option<Since>,
+
     #[command(flatten)]
     pub(crate) quiet: QuietFlag,
 }
@@ -65,7 +76,7 @@ pub(crate) fn save(args: &Backup, talk: &Talk) -> Result<Exit, CommandError> {
     let environment = known.unwrap_or(environment);
     let mut backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
     if args.verify {
-        return Ok(verify(&backup, talk));
+        return verify(&backup, talk);
     }
     // Nothing is ever sent: the channel is a clock. A signal ends the command.
     let (_clock, ticks) = mpsc::channel::<()>();
@@ -98,8 +109,14 @@ fn told(report: &BackupReport, folder: &Path) -> String {
     )
 }
 
-fn verify(backup: &SessionBackup, talk: &Talk) -> Exit {
-    let damaged = backup.verify();
+fn verify(backup: &SessionBackup, talk: &Talk) -> Result<Exit, CommandError> {
+    let damaged: Vec<SavedState> = backup.verify().into_iter().cloned().collect();
+    let all = damaged.len();
+    let damaged = backup.mend(damaged).map_err(CommandError::Backup)?;
+    if damaged.len() < all {
+        let states = plural((all - damaged.len()) as u64, "damaged state");
+        talk.say(&format!("{states} saved again, because the files are as they were\n"));
+    }
     for SavedState { path, .. } in &damaged {
         Talk::always(&format!("damaged: {}\n", safe::path_name(path)));
     }
@@ -109,13 +126,28 @@ fn verify(backup: &SessionBackup, talk: &Talk) -> Exit {
     }
     talk.say(&format!("{} read\n", plural(backup.states().len() as u64, "saved state")));
     let is_sound = damaged.is_empty() && backup.damaged_lines() == 0;
-    if is_sound { Exit::Done } else { Exit::Failed }
+    Ok(if is_sound { Exit::Done } else { Exit::Failed })
+}
+
+/// A table of saved states, the oldest first.
+fn table(states: &[&SavedState]) -> String {
+    let row = |state: &&SavedState| {
+        let time = time::utc(&Raw::owned(state.time.to_string())).unwrap_or_default();
+        [time, number(state.bytes), safe::path_name(&state.path)]
+    };
+    render::table(&["saved", "bytes", "file"], &states.iter().map(row).collect::<Vec<_>>())
 }
 
 pub(crate) fn restore(args: &Restore, talk: &Talk) -> Result<Exit, CommandError> {
     let folder = backup_folder(args.folder.as_deref(), &Environment::of_process())?;
     let backup = SessionBackup::open(&folder).map_err(CommandError::Backup)?;
-    let states = backup.find(&args.session).map_err(CommandError::Backup)?;
+    if args.list {
+        let states = backup.states_of(&args.session).map_err(CommandError::Backup)?;
+        talk::text(&table(&states))?;
+        return Ok(Exit::Done);
+    }
+    let until = args.before.map_or(u64::MAX, |before| before.time(now().unwrap_or(0)));
+    let states = backup.find(&args.session, until).map_err(CommandError::Backup)?;
     if let (Some(output), [state]) = (&args.output, &states[..]) {
         return put_back(&backup, state, output, talk);
     }

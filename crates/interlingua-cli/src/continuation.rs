@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
     };
     let path = match &args.session {
         Some(path) => path.clone(),
-        None => chosen(talk)?,
+        None => chosen(agent, talk)?,
     };
     let path =
         std::path::absolute(&path).map_err(|error| CommandError::Read(safe::path_name(&path), error))?;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
         return undo(&path, agent, &environment, talk);
     }
     let source = Source::open(&path, args)?;
-    let cwd = directory(args, &source)?;
+    let cwd = directory(args, &source, talk)?;
     if source.identity.dialect.name == agent.dialect {
         let name = agent.dialect;
         let hint = "the agent's own command resumes it".to_owned();
@@ -179,12 +179,27 @@ impl Source {
 }
 
 /// The directory where the session goes on.
-fn directory(args: &Continue, source: &Source) -> Result<PathBuf, CommandError> {
+fn directory(args: &Continue, source: &Source, talk: &Talk) -> Result<PathBuf, CommandError> {
     let of_session =
         || source.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute() && cwd.is_dir());
-    let cwd = args.dir.clone().or_else(of_session).unwrap_or_else(|| PathBuf::from("."));
+    let named = args.dir.clone().or_else(of_session);
+    let cwd = named.clone().unwrap_or_else(|| PathBuf::from("."));
     // Agents name their folders after the real path.
-    std::fs::canonicalize(&cwd).map_err(|error| CommandError::Read(safe::path_name(&cwd), error))
+    let cwd =
+        std::fs::canonicalize(&cwd).map_err(|error| CommandError::Read(safe::path_name(&cwd), error))?;
+    if named.is_none() {
+        let reason = match &source.cwd {
+            Some(of_session) => {
+                format!("its directory {} is not here", safe::path_name(Path::new(of_session)))
+            }
+            None => "it has no directory".to_owned(),
+        };
+        talk.say(&format!(
+            "{reason}, so the session goes on in {} (`--dir` names another)\n",
+            safe::path_name(&cwd)
+        ));
+    }
+    Ok(cwd)
 }
 
 /// A session on its way to an agent.
@@ -206,14 +221,14 @@ impl Carrying<'_> {
             let new = NewSession { environment: self.environment, uuid: &uuid, cwd: self.cwd, now };
             let placement = self.agent.place(&new).ok_or_else(no_home)?;
             match CarriedSession::find(self.environment, self.agent.dialect, &placement.id) {
-                Some(earlier) if !earlier.file.exists() || earlier.is_unchanged() => {
+                Some(earlier) if !earlier.has_gone_on(self.environment) => {
                     return Ok((uuid, Some(earlier)));
                 }
                 Some(earlier) => {
                     let place = safe::path_name(&earlier.file);
                     talk.say(&format!("{place} has gone on since; the session is written as a new one\n"));
                 }
-                None if !placement.file.exists() => return Ok((uuid, None)),
+                None if self.agent.is_free(&placement, self.environment) => return Ok((uuid, None)),
                 None => {}
             }
         }
@@ -393,31 +408,40 @@ fn undo(
     talk: &Talk,
 ) -> Result<Exit, CommandError> {
     let copies = CarriedSession::all(environment);
-    let is_asked = |copy: &&CarriedSession| copy.agent == agent.dialect && copy.source == path;
+    let is_asked =
+        |copy: &&CarriedSession| copy.agent == agent.dialect && (copy.source == path || copy.file == path);
     let copies: Vec<&CarriedSession> = copies.iter().filter(is_asked).collect();
     if copies.is_empty() {
         let text = format!("`{}` was not carried to `{}`", safe::path_name(path), agent.dialect);
         return Err(CommandError::Usage(text, None));
     }
+    // A copy that has gone on stays, and the others are removed.
+    let mut failed = None;
     for copy in copies {
-        copy.remove(environment).map_err(CommandError::Carry)?;
-        talk.say(&format!("{} is removed\n", safe::path_name(&copy.file)));
+        match copy.remove(environment) {
+            Ok(()) => talk.say(&format!("{} is removed\n", safe::path_name(&copy.file))),
+            Err(error) => {
+                let before = failed.replace(CommandError::Carry(error));
+                before.iter().for_each(Talk::error);
+                continue;
+            }
+        }
         if agent.dialect == "opencode" {
             talk.say(&format!("an imported session is removed by `opencode session delete {}`\n", copy.id));
         }
     }
-    Ok(Exit::Done)
+    failed.map_or(Ok(Exit::Done), Err)
 }
 
-/// Lets the user choose a session.
-fn chosen(talk: &Talk) -> Result<PathBuf, CommandError> {
+/// Lets the user choose a session of another agent.
+fn chosen(agent: &Successor, talk: &Talk) -> Result<PathBuf, CommandError> {
     if !io::stdin().is_terminal() {
         let hint = "`interlingua list` lists them; `latest` is the newest".to_owned();
         return Err(CommandError::Usage("no session is named".to_owned(), Some(hint)));
     }
-    let choice = Choice::new(talk)?;
+    let choice = Choice::without(agent.dialect, talk)?;
     if choice.is_empty() {
-        return Err(CommandError::Usage("no agent has sessions on this machine".to_owned(), None));
+        return Err(CommandError::Usage("no other agent has sessions on this machine".to_owned(), None));
     }
     choose(&choice, &mut io::stdin().lock(), Talk::always)
 }

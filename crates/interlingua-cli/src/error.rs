@@ -454,6 +454,9 @@ impl Explain for CommandError {
             CommandError::Refused(_) => return None,
             CommandError::Library(_) => "the catalogue may be deleted: it is built anew".to_owned(),
             CommandError::Backup(BackupError::Several(..)) => "give more of the name, such as `NAME/` for a folder".to_owned(),
+            CommandError::Backup(BackupError::File(_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+                "a file is never overwritten; `-o FILE` writes the session elsewhere".to_owned()
+            }
             CommandError::Backup(BackupError::Unknown(_)) => "give a part of its path, such as its id".to_owned(),
             CommandError::Carry(_) | CommandError::Backup(_) => return None,
             CommandError::Name(NameError::Several(..)) => "give more of the id".to_owned(),

@@ -39,8 +39,13 @@ const MOST_HITS: usize = 3;
 pub(crate) fn run(args: &Find, talk: &Talk) -> Result<Exit, CommandError> {
     let query = SearchQuery::parse(args.query.iter().map(String::as_str));
     if query.is_empty() {
-        let hint = "give a word, or a filter such as `tool:bash`, `file:main.rs` or `error:`".to_owned();
-        return Err(CommandError::Usage("the query is empty".to_owned(), Some(hint)));
+        let hint = match &query.agent {
+            Some(agent) => {
+                format!("`interlingua list --agent {}` lists all its sessions", safe::one_line(agent))
+            }
+            None => "give a word, or a filter such as `tool:bash`, `file:main.rs` or `error:`".to_owned(),
+        };
+        return Err(CommandError::Usage("the query has no words".to_owned(), Some(hint)));
     }
     let most = if args.number == 0 { usize::MAX } else { args.number };
     let mut found = Vec::new();

@@ -1,5 +1,6 @@
 //! `list`: the sessions of all agents on this machine; and the names of sessions in other commands.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,8 +8,8 @@ use clap::Args;
 use interlingua::json::Str;
 use interlingua::model::time;
 use interlingua_library::{
-    CatalogueError, Environment, FoundSession, Library, ListedSession, Refreshed, SearchQuery, SessionName,
-    id_word,
+    CatalogueError, Environment, FoundSession, Library, ListedSession, NUMBER, Refreshed, SearchQuery,
+    SessionName, id_word,
 };
 use interlingua_models::prices::exact_dollars;
 use interlingua_report::json::document;
@@ -33,7 +34,7 @@ pub(crate) struct List {
     #[arg(long, conflicts_with = "project")]
     here: bool,
 
-    /// Only sessions whose directory contains this text
+    /// Only sessions whose directory contains this text, in small or capital letters
     #[arg(long, value_name = "TEXT")]
     project: Option<String>,
 
@@ -57,13 +58,23 @@ pub(crate) struct List {
     pub(crate) talk: TalkFlags,
 }
 
-/// The time of `--since`.
+/// The time of `--since`, and of `--before` of `restore`.
 #[derive(Clone, Copy, Debug)]
-enum Since {
+pub(crate) enum Since {
     /// So long ago.
     Ago(Duration),
     /// Milliseconds since 1970.
     Time(u64),
+}
+
+impl Since {
+    /// The time in milliseconds since 1970.
+    pub(crate) fn time(self, now: u64) -> u64 {
+        match self {
+            Since::Time(time) => time,
+            Since::Ago(ago) => now.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+        }
+    }
 }
 
 pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
@@ -71,16 +82,16 @@ pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
     let all = library.sessions().map_err(CommandError::Library)?;
     let here = args.here.then(std::env::current_dir).transpose();
     let here = here.map_err(|error| CommandError::Read(".".to_owned(), error))?;
-    let after = args.since.map(|since| match since {
-        Since::Time(time) => time,
-        Since::Ago(ago) => now().saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
-    });
+    let after = args.since.map(|since| since.time(now()));
+    let project = args.project.as_ref().map(|text| text.to_lowercase());
     let is_asked = |session: &&ListedSession| {
         let cwd = session.overview.cwd.as_deref();
-        args.agent.as_ref().is_none_or(|agent| session.agent.starts_with(agent.as_str()))
+        args.agent.as_ref().is_none_or(|agent| session.is_of_agent(agent))
             && (args.subagents || !session.overview.is_of_subagent)
-            && here.as_ref().is_none_or(|here| cwd.is_some_and(|cwd| PathBuf::from(cwd).starts_with(here)))
-            && args.project.as_ref().is_none_or(|text| cwd.is_some_and(|cwd| cwd.contains(text.as_str())))
+            && here.as_ref().is_none_or(|here| session.is_in(here))
+            && project
+                .as_ref()
+                .is_none_or(|text| cwd.is_some_and(|cwd| cwd.to_lowercase().contains(text.as_str())))
             && after.is_none_or(|after| session.last().is_some_and(|last| last >= after))
     };
     let asked: Vec<&ListedSession> = all.iter().filter(is_asked).collect();
@@ -89,17 +100,20 @@ pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
     if args.json {
         talk::data(to_json(shown).as_bytes())?;
     } else {
-        talk::text(&to_table(shown, &ShortIds::of(&all), now()))?;
+        let width = width_of(&console::Term::stdout());
+        talk::text(&to_table(shown, &ShortIds::of(&all), now(), width))?;
     }
     let hidden = asked.len() - shown.len();
     if hidden > 0 {
         talk.say(&format!("{} not listed; `-n 0` lists all\n", plural(hidden as u64, "older session")));
     }
     if asked.is_empty() {
-        talk.say(if all.is_empty() {
-            "no agent has sessions on this machine\n"
-        } else {
-            "no session fits\n"
+        talk.say(match all.is_empty() {
+            true if Environment::of_process().home().is_none() => {
+                "no agent's sessions are found, because there is no home folder (`HOME`)\n"
+            }
+            true => "no agent has sessions on this machine\n",
+            false => "no session fits\n",
         });
     }
     for (path, reason) in &failed {
@@ -118,9 +132,7 @@ pub(crate) fn here(talk: &Talk) -> Result<Vec<PathBuf>, CommandError> {
     let here = std::env::current_dir().map_err(|error| CommandError::Read(".".to_owned(), error))?;
     let (library, _) = refreshed(talk)?;
     let all = library.sessions().map_err(CommandError::Library)?;
-    let is_here = |session: &&ListedSession| {
-        session.overview.cwd.as_ref().is_some_and(|cwd| PathBuf::from(cwd).starts_with(&here))
-    };
+    let is_here = |session: &&ListedSession| session.is_in(&here);
     let found: Vec<PathBuf> = all.iter().filter(is_here).map(ListedSession::input).collect();
     if found.is_empty() {
         let hint = Some("`interlingua list` lists the sessions of all directories".to_owned());
@@ -142,11 +154,12 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    pub(crate) fn new(talk: &Talk) -> Result<Self, CommandError> {
+    /// All sessions but those of an agent.
+    pub(crate) fn without(agent: &str, talk: &Talk) -> Result<Self, CommandError> {
         let (library, _) = refreshed(talk)?;
         let mut sessions = library.sessions().map_err(CommandError::Library)?;
         let ids = ShortIds::of(&sessions);
-        sessions.retain(|session| !session.overview.is_of_subagent);
+        sessions.retain(|session| !session.overview.is_of_subagent && session.agent != agent);
         Ok(Self { sessions, ids })
     }
 
@@ -174,9 +187,13 @@ impl Choice {
             0 => format!("    {line}\n"),
             at => format!("{at:>2}  {line}\n"),
         };
-        to_table(sessions, &self.ids, now()).lines().enumerate().map(number).collect()
+        let width = width_of(&console::Term::stderr()).map(|width| width.saturating_sub(NUMBERS));
+        to_table(sessions, &self.ids, now(), width).lines().enumerate().map(number).collect()
     }
 }
+
+/// The cells of the numbers before a list to choose from.
+const NUMBERS: usize = 4;
 
 /// How many sessions a list to choose from has.
 const MOST_NEWEST: usize = 20;
@@ -220,7 +237,22 @@ fn refreshed(talk: &Talk) -> Result<(Library, Vec<(String, String)>), CommandErr
 type Refresh = fn(&mut Library, &mut dyn FnMut(usize, usize)) -> Result<Refreshed, CatalogueError>;
 
 fn refreshed_by(talk: &Talk, refresh: Refresh) -> Result<(Library, Vec<(String, String)>), CommandError> {
-    let mut library = Library::open(Environment::of_process()).map_err(CommandError::Library)?;
+    let kept =
+        Library::open(Environment::of_process()).and_then(|library| refresh_with_bar(library, talk, refresh));
+    let refreshed = kept.or_else(|error| {
+        // A folder that cannot be written, or a full disk: the catalogue is only a cache.
+        talk.say(&format!("{error}; every session is read this time\n"));
+        let library = Library::open_in_memory(Environment::of_process())?;
+        refresh_with_bar(library, talk, refresh)
+    });
+    refreshed.map_err(CommandError::Library)
+}
+
+fn refresh_with_bar(
+    mut library: Library,
+    talk: &Talk,
+    refresh: Refresh,
+) -> Result<(Library, Vec<(String, String)>), CatalogueError> {
     // A bar that counts files, if a user watches.
     let bar =
         if talk.is_watched() { indicatif::ProgressBar::new(0) } else { indicatif::ProgressBar::hidden() };
@@ -230,43 +262,104 @@ fn refreshed_by(talk: &Talk, refresh: Refresh) -> Result<(Library, Vec<(String, 
         bar.set_position(read as u64);
     });
     talk::clear_bar();
-    Ok((library, refreshed.map_err(CommandError::Library)?.failed))
+    Ok((library, refreshed?.failed))
 }
 
-fn to_table(sessions: &[&ListedSession], ids: &ShortIds, now: u64) -> String {
-    let rows: Vec<[String; 8]> = sessions
-        .iter()
-        .map(|session| {
-            let overview = &session.overview;
-            [
-                ids.of_session(session),
-                session.agent.clone(),
-                session.last().map_or_else(|| "-".to_owned(), |last| age(now.saturating_sub(last))),
-                number(overview.turns),
-                short_number(overview.tokens),
-                overview.shown_cost.clone(),
-                overview.cwd.as_deref().map_or_else(|| "-".to_owned(), project),
-                headline(session),
-            ]
-        })
-        .collect();
-    if rows.is_empty() {
+/// A column of the table of sessions: its head, and the cell of a session.
+type Column = (&'static str, fn(&ListedSession, &ShortIds, u64) -> String);
+
+/// The columns of the table of sessions.
+const COLUMNS: [Column; 8] = [
+    ("session", |session, ids, _| ids.of_session(session)),
+    ("agent", |session, _, _| session.agent.clone()),
+    ("last", |session, _, now| session.last().map_or_else(none, |last| age(now.saturating_sub(last)))),
+    ("turns", |session, _, _| number(session.overview.turns)),
+    ("tokens", |session, _, _| short_number(session.overview.tokens)),
+    ("cost", |session, _, _| session.overview.shown_cost.clone()),
+    ("project", |session, _, _| session.overview.cwd.as_deref().map_or_else(none, project)),
+    ("title", |session, _, _| headline(session)),
+];
+
+/// The columns that a narrow terminal leaves out, in this order.
+const LEFT_OUT: [&str; 5] = ["tokens", "cost", "turns", "project", "last"];
+
+/// The fewest cells of a title that are worth more than a further column.
+const NARROW_TITLE: usize = 20;
+
+fn none() -> String {
+    "-".to_owned()
+}
+
+/// A table of sessions. Lines of a terminal with this width do not wrap.
+fn to_table(sessions: &[&ListedSession], ids: &ShortIds, now: u64, width: Option<usize>) -> String {
+    if sessions.is_empty() {
         return String::new();
     }
-    interlingua_report::render::table(
-        &["session", "agent", "last", "turns", "tokens", "cost", "project", "title"],
-        &rows,
-    )
+    let mut columns: Vec<(&str, Vec<String>)> = COLUMNS
+        .iter()
+        .map(|(head, cell)| (*head, sessions.iter().map(|session| cell(session, ids, now)).collect()))
+        .collect();
+    if let Some(width) = width {
+        fit(&mut columns, width);
+    }
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let row = |at: usize| columns.iter().filter_map(|(_, cells)| cells.get(at).cloned()).collect();
+    let rows: Vec<Vec<String>> = (0..sessions.len()).map(row).collect();
+    interlingua_report::render::table(&heads, &rows)
 }
 
-/// The ids of all sessions on this machine, sorted, each with and without the word that begins every id of its agent.
-pub(crate) struct ShortIds(Vec<String>);
+/// Removes columns, and cuts titles, until the table is as narrow as a terminal.
+fn fit(columns: &mut Vec<(&str, Vec<String>)>, width: usize) {
+    let room = |columns: &[(&str, Vec<String>)]| {
+        let before = columns.iter().take(columns.len().saturating_sub(1));
+        let widest = before.map(|(head, cells)| {
+            cells.iter().map(|cell| cell.chars().count()).chain([head.len()]).max().unwrap_or(0) + GAP
+        });
+        width.saturating_sub(widest.sum())
+    };
+    let mut left_out = LEFT_OUT.iter();
+    while room(columns) < NARROW_TITLE {
+        let Some(head) = left_out.next() else { break };
+        columns.retain(|(other, _)| other != head);
+    }
+    let room = room(columns);
+    if let Some((_, titles)) = columns.last_mut() {
+        titles.iter_mut().for_each(|title| *title = console::truncate_str(title, room, "…").into_owned());
+    }
+}
+
+/// The cells between two columns.
+const GAP: usize = 2;
+
+/// The width of a terminal; `None` for a file or a pipe.
+fn width_of(terminal: &console::Term) -> Option<usize> {
+    terminal.is_term().then(|| terminal.size_checked()).flatten().map(|(_, columns)| usize::from(columns))
+}
+
+/// The names of all sessions on this machine.
+pub(crate) struct ShortIds {
+    /// The ids, sorted, each once, with and without the word that begins every id of its agent.
+    ids: Vec<String>,
+    /// The number of each session that is not the newest one with its id.
+    numbers: HashMap<(String, PathBuf), usize>,
+}
 
 impl ShortIds {
+    /// The names of sessions that are ordered, the newest first.
     fn of(sessions: &[ListedSession]) -> Self {
         let mut ids = Vec::new();
-        for session in sessions {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let mut numbers = HashMap::new();
+        // A name means a session of a subagent only if no other session has it.
+        let (of_subagents, of_people): (Vec<&ListedSession>, Vec<&ListedSession>) =
+            sessions.iter().partition(|session| session.overview.is_of_subagent);
+        for session in of_people.into_iter().chain(of_subagents) {
             let id = session.id();
+            let count = counts.entry(id.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                numbers.insert((id.clone(), session.input()), *count);
+            }
             let word = id_word(&id);
             if word.len() < id.len() {
                 ids.push(word.to_owned());
@@ -274,26 +367,30 @@ impl ShortIds {
             ids.push(id);
         }
         ids.sort_unstable();
-        Self(ids)
+        ids.dedup();
+        Self { ids, numbers }
     }
 
-    /// The shortest beginning of the session's id, of eight characters or more, that names no other session on this machine. A
-    /// name has a digit, because a word without a digit may be a file.
+    /// The shortest beginning of the session's id, of eight characters or more, that begins no other id on this machine, and the
+    /// number of the session if newer sessions have its id. A name has a digit, because a word without a digit may be a file.
     pub(crate) fn of_session(&self, session: &ListedSession) -> String {
-        let id = session.id();
-        let id = id_word(&id);
-        let at = self.0.partition_point(|other| other.as_str() < id);
+        let whole = session.id();
+        let id = id_word(&whole);
+        let at = self.ids.partition_point(|other| other.as_str() < id);
         let shared = |other: Option<&String>| {
             let pairs = id.chars().zip(other.map(String::as_str).unwrap_or_default().chars());
             pairs.take_while(|(own, other)| own == other).map(|(own, _)| own.len_utf8()).sum::<usize>()
         };
-        let before = shared(at.checked_sub(1).and_then(|before| self.0.get(before)));
-        let least = before.max(shared(self.0.get(at + 1))).max(SHORT_ID - 1);
+        let before = shared(at.checked_sub(1).and_then(|before| self.ids.get(before)));
+        let least = before.max(shared(self.ids.get(at + 1))).max(SHORT_ID - 1);
         let ends = id.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
         let has_digit = |begin: &str| begin.bytes().any(|byte| byte.is_ascii_digit());
         let begins = ends.filter(|end| *end > least).filter_map(|end| id.get(..end));
-        let begin = { begins }.find(|begin| has_digit(begin)).unwrap_or(id);
-        safe::exact_line(begin)
+        let begin = safe::exact_line({ begins }.find(|begin| has_digit(begin)).unwrap_or(id));
+        match self.numbers.get(&(whole.clone(), session.input())) {
+            Some(number) => format!("{begin}{NUMBER}{number}"),
+            None => begin,
+        }
     }
 }
 
@@ -378,9 +475,11 @@ fn now() -> u64 {
 }
 
 /// Parses `30m`, `24h`, `7d`, `2w` or a date.
-fn since(text: &str) -> Result<Since, String> {
+pub(crate) fn since(text: &str) -> Result<Since, String> {
     let wrong = || "expected `30m`, `24h`, `7d`, `2w` or a date such as `2026-11-01`".to_owned();
-    if let Some(unit) = text.chars().last().filter(char::is_ascii_alphabetic) {
+    // `5d` has an age, `2026-11-01T10:20:30Z` a day.
+    let is_age = !text.contains('-');
+    if let Some(unit) = text.chars().last().filter(|letter| is_age && letter.is_ascii_alphabetic()) {
         let seconds = match unit {
             'm' => 60,
             'h' => 3600,
@@ -403,7 +502,8 @@ mod tests {
     fn times_are_ago_or_dates() {
         assert!(matches!(since("2h"), Ok(Since::Ago(ago)) if ago.as_secs() == 7200));
         assert!(matches!(since("1970-01-02"), Ok(Since::Time(86_400_000))));
-        for wrong in ["", "h", "5y", "yesterday", "-1d", "99999999999999999999w"] {
+        assert!(matches!(since("1970-01-01T00:00:01Z"), Ok(Since::Time(1000))));
+        for wrong in ["", "h", "5y", "1970-01-01h", "yesterday", "-1d", "99999999999999999999w"] {
             assert!(since(wrong).is_err(), "{wrong}");
         }
     }

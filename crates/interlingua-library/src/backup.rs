@@ -142,8 +142,11 @@ impl SessionBackup {
     pub fn save(&mut self, environment: &Environment, now: u64) -> Result<BackupReport, BackupError> {
         let mut report = BackupReport::default();
         self.heal()?;
-        let known: HashMap<PathBuf, String> =
-            self.states.iter().map(|state| (state.path.clone(), state.stamp.clone())).collect();
+        // A state without its object is saved again.
+        let is_there = |state: &&SavedState| self.object(&state.digest).is_file();
+        let known: HashMap<PathBuf, String> = { self.states.iter().filter(is_there) }
+            .map(|state| (state.path.clone(), state.stamp.clone()))
+            .collect();
         for home in HOMES {
             for path in home.saved_files(environment) {
                 let mut unread = Vec::new();
@@ -250,12 +253,12 @@ impl SessionBackup {
         let unread = |error| BackupError::File(source.to_owned(), error);
         let input = File::open(source).map_err(unread)?;
         let mut output = GzEncoder::new(packed.as_file(), Compression::default());
-        let mut bytes = 0;
+        let (mut bytes, mut is_written) = (0, true);
         let digest = digests::of_bytes(input, |piece| {
             bytes += piece.len() as u64;
-            output.write_all(piece)
+            output.write_all(piece).inspect_err(|_| is_written = false)
         });
-        let digest = digest.map_err(unread)?;
+        let digest = digest.map_err(|error| if is_written { unread(error) } else { failed(error) })?;
         output.finish().and_then(File::sync_all).map_err(failed)?;
         let reread = File::open(packed.path()).map_err(failed)?;
         if digests::of_bytes(GzDecoder::new(reread), |_| Ok(())).map_err(failed)? != digest {
@@ -269,10 +272,17 @@ impl SessionBackup {
         Ok((digest, bytes))
     }
 
-    /// The newest states of the files of one session, by a part of its path, such as its id.
-    pub fn find(&self, name: &str) -> Result<Vec<&SavedState>, BackupError> {
+    /// All states of the files of one session, by a part of its path, such as its id; the oldest first.
+    pub fn states_of(&self, name: &str) -> Result<Vec<&SavedState>, BackupError> {
+        let paths: HashSet<&Path> = self.find(name, u64::MAX)?.iter().map(|state| &*state.path).collect();
+        Ok(self.states.iter().filter(|state| paths.contains(&*state.path)).collect())
+    }
+
+    /// The newest states of the files of one session up to a time in milliseconds since 1970, by a part of its path, such as its
+    /// id.
+    pub fn find(&self, name: &str, until: u64) -> Result<Vec<&SavedState>, BackupError> {
         let mut newest: BTreeMap<&Path, &SavedState> = BTreeMap::new();
-        for state in &self.states {
+        for state in self.states.iter().filter(|state| state.time <= until) {
             newest.insert(&state.path, state);
         }
         let session = |path: &Path| session_part(path, name).map(str::to_owned);
@@ -319,6 +329,22 @@ impl SessionBackup {
             }
         };
         self.states.iter().filter(is_damaged).collect()
+    }
+
+    /// Packs the bytes of damaged states again whose files are as they were saved. Returns the other states.
+    pub fn mend(&self, damaged: Vec<SavedState>) -> Result<Vec<SavedState>, BackupError> {
+        let mut others = Vec::new();
+        for state in damaged {
+            let is_same = crate::catalogue::stamp(&state.path).is_some_and(|stamp| stamp == state.stamp);
+            let is_mended = is_same && {
+                let saved = self.save_file(&state.agent, &state.path, state.stamp.clone(), state.time)?;
+                saved.digest == state.digest
+            };
+            if !is_mended {
+                others.push(state);
+            }
+        }
+        Ok(others)
     }
 
     fn unpack(

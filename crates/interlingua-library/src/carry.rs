@@ -20,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::digests::{self, hex};
 use crate::homes::{AgentHome, Environment};
+use crate::imported;
 
 /// An agent that goes on with sessions of other agents.
 #[derive(Debug)]
@@ -88,6 +89,12 @@ impl Successor {
         let exact = SUCCESSORS.iter().find(|agent| agent.dialect == name);
         let mut begins = SUCCESSORS.iter().filter(|agent| agent.dialect.starts_with(name));
         exact.or_else(|| begins.next().filter(|_| begins.next().is_none()))
+    }
+
+    /// Whether no session of the agent is at a place or has its id.
+    pub fn is_free(&self, place: &SuccessorPlace, environment: &Environment) -> bool {
+        !place.file.exists()
+            && !(self.dialect == imported::IMPORTS && imported::is_imported(environment, &place.id))
     }
 
     /// The place of a new session; `None` if the user has no home folder.
@@ -340,9 +347,15 @@ impl CarriedSession {
         digests::of_file(&self.file).is_ok_and(is_ours)
     }
 
+    /// Whether the session has gone on in the agent since it was written.
+    pub fn has_gone_on(&self, environment: &Environment) -> bool {
+        self.file.exists() && !self.is_unchanged()
+            || self.agent == imported::IMPORTS && imported::has_gone_on(environment, &self.id, &self.file)
+    }
+
     /// Removes the files of the session, unless it has gone on.
     pub fn remove(&self, environment: &Environment) -> Result<(), CarryError> {
-        if self.file.exists() && !self.is_unchanged() {
+        if self.has_gone_on(environment) {
             return Err(CarryError::WentOn(self.file.clone()));
         }
         for path in std::iter::once(&self.file).chain(&self.beside) {

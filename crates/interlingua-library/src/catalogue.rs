@@ -17,7 +17,7 @@ use crate::search::SearchQuery;
 use crate::words::{self, SessionWords, WordPair};
 
 /// The version of the tables. Another version means that the catalogue is built anew.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 /// The time that a second command waits for the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -109,6 +109,15 @@ impl Catalogue {
         let failed = |error| CatalogueError::Database(path.to_owned(), error);
         let fresh = Self::open_sound(path).map_err(failed)?;
         fresh.ok_or_else(|| failed(rusqlite::Error::InvalidQuery))
+    }
+
+    /// A new catalogue that is gone at the end of the process. `place` names it in errors.
+    pub(crate) fn in_memory(place: &Path) -> Result<Self, CatalogueError> {
+        let made = Connection::open_in_memory().and_then(|connection| {
+            connection.execute_batch(TABLES)?;
+            Ok(Self { connection })
+        });
+        made.map_err(|error| CatalogueError::Database(place.to_owned(), error))
     }
 
     /// `None` for a catalogue of another version.

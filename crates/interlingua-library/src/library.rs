@@ -55,6 +55,20 @@ impl ListedSession {
         self.overview.id.clone().unwrap_or_else(name)
     }
 
+    /// Whether the name of the agent begins with a text, in small or capital letters.
+    pub fn is_of_agent(&self, name: &str) -> bool {
+        self.agent.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the session ran in a folder or below it. A link in the session's directory is followed.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        let cwd = self.overview.cwd.as_deref().map(Path::new);
+        cwd.is_some_and(|cwd| {
+            let real = || std::fs::canonicalize(cwd).is_ok_and(|real| real.starts_with(folder));
+            cwd.starts_with(folder) || real()
+        })
+    }
+
     /// The time of the last event, in milliseconds since 1970.
     pub fn last(&self) -> Option<u64> {
         self.overview.span.map(|(_, last)| last)
@@ -80,12 +94,20 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library of the user of this environment, with its catalogue in the user's folder for caches.
+    /// The library of the user of this environment, with its catalogue in the user's folder for caches; without that folder, in
+    /// memory.
     pub fn open(environment: Environment) -> Result<Self, CatalogueError> {
         let cache = environment.path("XDG_CACHE_HOME");
-        let cache = cache.or_else(|| environment.home().map(|home| home.join(".cache")));
-        let place = cache.unwrap_or_else(std::env::temp_dir).join("interlingua").join("sessions.db");
-        Self::open_at(environment, place)
+        match cache.or_else(|| environment.home().map(|home| home.join(".cache"))) {
+            Some(cache) => Self::open_at(environment, cache.join("interlingua").join("sessions.db")),
+            None => Self::open_in_memory(environment),
+        }
+    }
+
+    /// The library of an environment, with a catalogue that is not kept: every session is read.
+    pub fn open_in_memory(environment: Environment) -> Result<Self, CatalogueError> {
+        let place = PathBuf::from(":memory:");
+        Ok(Self { environment, catalogue: Catalogue::in_memory(&place)?, place })
     }
 
     /// The library of an environment, with its catalogue at a path.
@@ -172,7 +194,7 @@ impl Library {
         let fitting = self.stored(|catalogue| catalogue.fitting(query))?;
         let mut sessions = self.sessions()?;
         sessions.retain(|session| {
-            let is_agent = query.agent.as_ref().is_none_or(|agent| session.agent.starts_with(agent.as_str()));
+            let is_agent = query.agent.as_ref().is_none_or(|agent| session.is_of_agent(agent));
             is_agent && fitting.contains(&(session.file, session.part))
         });
         // A search for a frequent word ends soon: only a few sessions are read ahead.

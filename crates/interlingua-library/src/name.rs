@@ -1,4 +1,5 @@
-//! Names of sessions: `latest`, `latest:AGENT`, or the beginning of an id.
+//! Names of sessions: `latest`, `latest:AGENT`, or the beginning of an id. Agents may keep several sessions with one id, such as
+//! a session and its state before it was resumed: `ID` names the newest of them, `ID~2` the second newest.
 
 use std::fmt;
 use std::path::Path;
@@ -19,7 +20,12 @@ pub enum SessionName {
     /// The newest session of an agent, by the beginning of the agent's name.
     LatestOf(String),
     /// The beginning of an id.
-    Id(String),
+    Id {
+        /// The text that the id begins with.
+        begin: String,
+        /// The number among the sessions with this id, the newest first; 1 is the newest.
+        number: usize,
+    },
 }
 
 /// A name without a session, or with several.
@@ -57,11 +63,16 @@ impl SessionName {
         if let Some(agent) = text.strip_prefix("latest:").filter(|agent| !agent.is_empty()) {
             return Some(SessionName::LatestOf(agent.to_owned()));
         }
+        let (begin, number) = match text.rsplit_once(NUMBER) {
+            Some((begin, number)) => (begin, number.parse().ok().filter(|number| *number > 0)?),
+            None => (text, 1),
+        };
         // The ids of agents: a UUID, `ses_…`, `T-…`, `session_…`.
         let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let is_id = text.len() >= SHORTEST && text.bytes().all(is_of_id);
-        let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
-        (is_id && has_digit && !argument.exists()).then(|| SessionName::Id(text.to_owned()))
+        let is_id = begin.len() >= SHORTEST && begin.bytes().all(is_of_id);
+        let has_digit = begin.bytes().any(|byte| byte.is_ascii_digit());
+        (is_id && has_digit && !argument.exists())
+            .then(|| SessionName::Id { begin: begin.to_owned(), number })
     }
 
     /// The session with this name. `sessions` are ordered, the newest first; sessions of subagents are named by their id
@@ -72,31 +83,32 @@ impl SessionName {
         match self {
             SessionName::Latest => of_people.next().ok_or_else(unknown),
             SessionName::LatestOf(agent) => {
-                of_people.find(|session| session.agent.starts_with(agent.as_str())).ok_or_else(unknown)
+                of_people.find(|session| session.is_of_agent(agent)).ok_or_else(unknown)
             }
-            SessionName::Id(begin) => {
-                let exact = sessions.iter().find(|session| session.id() == *begin);
-                let named = |session: &&ListedSession| is_beginning(&session.id(), begin);
-                let mut found: Vec<&ListedSession> = match exact {
-                    Some(session) => vec![session],
-                    None => sessions.iter().filter(named).collect(),
+            SessionName::Id { begin, number } => {
+                let is_exact = sessions.iter().any(|session| session.id() == *begin);
+                let is_named = |session: &&ListedSession| match is_exact {
+                    true => session.id() == *begin,
+                    false => is_beginning(&session.id(), begin),
                 };
+                let mut found: Vec<&ListedSession> = sessions.iter().filter(is_named).collect();
                 // The beginning of an id of a session and of its subagents names the session.
                 if found.iter().any(|session| !session.overview.is_of_subagent) {
                     found.retain(|session| !session.overview.is_of_subagent);
                 }
-                match found[..] {
-                    [] => Err(unknown()),
-                    [session] => Ok(session),
-                    _ => {
-                        let ids = found.iter().map(|session| (session.id(), session.agent.clone()));
-                        Err(NameError::Several(begin.clone(), ids.collect()))
-                    }
+                let first = found.first().map(|session| session.id());
+                if found.iter().any(|session| Some(session.id()) != first) {
+                    let ids = found.iter().map(|session| (session.id(), session.agent.clone()));
+                    return Err(NameError::Several(begin.clone(), ids.collect()));
                 }
+                number.checked_sub(1).and_then(|at| found.get(at).copied()).ok_or_else(unknown)
             }
         }
     }
 }
+
+/// The character before the number of a session among the sessions with its id.
+pub const NUMBER: char = '~';
 
 /// An id without the word that begins every id of the agent (`ses_`, `session_`, `T-`).
 pub fn id_word(id: &str) -> &str {
@@ -113,7 +125,8 @@ impl fmt::Display for SessionName {
         match self {
             SessionName::Latest => f.write_str("latest"),
             SessionName::LatestOf(agent) => write!(f, "latest:{agent}"),
-            SessionName::Id(begin) => f.write_str(begin),
+            SessionName::Id { begin, number: 1 } => f.write_str(begin),
+            SessionName::Id { begin, number } => write!(f, "{begin}{NUMBER}{number}"),
         }
     }
 }

@@ -12,7 +12,7 @@ use interlingua::ledger::Leftover;
 use interlingua::model::{Author, Event, ItemHead, ItemId, ItemKind, ItemTail};
 use interlingua::pipe::{Writer, WriterOutput};
 
-use crate::words::{WordPair, each_text, has_failed, hash, words};
+use crate::words::{WordPair, composed, each_text, ends_word, has_failed, hash, small, words};
 
 /// A query: words, phrases in quotes, and filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,7 @@ impl SearchQuery {
     }
 
     fn add(&mut self, token: &str) {
-        let value =
-            |value: &str| Some(value.trim_matches('"').to_lowercase()).filter(|value| !value.is_empty());
+        let value = |value: &str| Some(small(value.trim_matches('"'))).filter(|value| !value.is_empty());
         match token.split_once(':') {
             Some(("agent", name)) => self.agent = value(name),
             Some(("tool", name)) => self.tool = value(name),
@@ -199,11 +198,16 @@ impl Needle {
 
     /// The place of the first match.
     fn find(&self, text: &[u8]) -> Option<usize> {
-        let rare = *self.bytes.get(self.rare)?;
+        self.places(text).next()
+    }
+
+    /// The places of all matches.
+    fn places<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        let rare = self.bytes.get(self.rare).copied().unwrap_or_default();
         // A match that begins before the text, or ends after it, is none.
         let places = memchr::memchr2_iter(rare, rare.to_ascii_uppercase(), text);
-        let mut begins = places.filter_map(|at| at.checked_sub(self.rare));
-        begins.find(|begin| {
+        let begins = places.filter_map(|at| at.checked_sub(self.rare));
+        begins.filter(|begin| {
             let found = text.get(*begin..begin + self.bytes.len());
             found.is_some_and(|found| found.eq_ignore_ascii_case(&self.bytes))
         })
@@ -351,7 +355,7 @@ impl HitFinder {
     }
 }
 
-/// The text of an item, and a copy in small letters if it has letters beyond ASCII.
+/// The text of an item with composed letters, and a copy in small letters if it has letters beyond ASCII.
 struct SearchedText {
     text: String,
     small: Option<String>,
@@ -359,8 +363,11 @@ struct SearchedText {
 
 impl SearchedText {
     fn new(text: String) -> Self {
-        let small = (!text.is_ascii()).then(|| text.to_lowercase());
-        Self { text, small }
+        if text.is_ascii() {
+            return Self { text, small: None };
+        }
+        let text = composed(&text).into_owned();
+        Self { small: Some(text.to_lowercase()), text }
     }
 
     /// The text around a place in the searched copy, on one line. The copy may differ in length, so the place is counted in
@@ -388,13 +395,36 @@ impl TextMatcher {
         Self { small: small.to_owned(), needle }
     }
 
+    /// The place of the first match that has whole words at both ends.
     fn find(&self, text: &SearchedText) -> Option<usize> {
         match (&text.small, &self.needle) {
-            (Some(small), _) => small.find(&self.small),
-            (None, Some(needle)) => needle.find(text.text.as_bytes()),
+            (Some(small), _) => {
+                // A match may overlap the match before it, which has a part of a word at an end.
+                let mut from = 0;
+                loop {
+                    let at = from + small.get(from..)?.find(&self.small)?;
+                    if self.has_whole_words(small, at) {
+                        return Some(at);
+                    }
+                    from = at + small.get(at..)?.chars().next()?.len_utf8();
+                }
+            }
+            (None, Some(needle)) => {
+                needle.places(text.text.as_bytes()).find(|at| self.has_whole_words(&text.text, *at))
+            }
             // A text of ASCII has no letters beyond ASCII.
             (None, None) => None,
         }
+    }
+
+    /// Whether no word of a match at this place goes on before or after it.
+    fn has_whole_words(&self, text: &str, at: usize) -> bool {
+        let is_inside = |before: Option<char>, after: Option<char>| {
+            before.is_some_and(|letter| !ends_word(letter)) && after.is_some_and(|letter| !ends_word(letter))
+        };
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + self.small.len()..).and_then(|text| text.chars().next());
+        !is_inside(before, self.small.chars().next()) && !is_inside(self.small.chars().next_back(), after)
     }
 }
 
@@ -426,6 +456,22 @@ mod tests {
         let unicode = SearchedText::new("ÄRGER mit Übung".to_owned());
         assert!(TextMatcher::new("ärger").find(&unicode).is_some());
         assert!(TextMatcher::new("übung").find(&SearchedText::new("ubung".to_owned())).is_none());
+    }
+
+    #[test]
+    fn a_match_has_whole_words_at_both_ends() {
+        let find =
+            |query: &str, text: &str| TextMatcher::new(query).find(&SearchedText::new(text.to_owned()));
+        assert_eq!(find("test", "the latest testcase is a Test"), Some(25));
+        assert_eq!(find("test", "the latest testcase"), None);
+        assert_eq!(find("test", "die ältesten Tests, ein Test"), Some(25));
+        assert_eq!(find("a a", "ça a a"), Some(4));
+        assert_eq!(find("-x", "drwxr-xr-x"), Some(8));
+        assert_eq!(find("测试", "请修复连接池的测试吧"), Some(21));
+        assert_eq!(find("테스트", "테스트를 수정"), Some(0));
+        assert_eq!(find("🚀", "ship🚀it"), Some(4));
+        assert_eq!(find("café", "Cafe\u{301}"), Some(0));
+        assert_eq!(find("cafe", "Cafe\u{301}"), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+
 use interlingua::model::{Args, Delta, Event, FileRef, ItemHead, ItemKind, ItemTail, Part, Status};
 
 /// The number of buckets that the hashes and the pairs of a session are divided into. A search reads one bucket of each
@@ -90,9 +92,49 @@ impl WordPair {
     }
 }
 
-/// The words of a text in small letters.
+/// A text as it is searched: composed letters (`e` and a combining accent are `é`), in small letters.
+pub(crate) fn small(text: &str) -> String {
+    composed(text).to_lowercase()
+}
+
+/// A text with composed letters.
+pub(crate) fn composed(text: &str) -> Cow<'_, str> {
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        text.into()
+    } else {
+        text.nfc().collect::<String>().into()
+    }
+}
+
+/// The words of a text in small letters. A letter of a script without spaces between words is a word.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        let first = rest.chars().next()?;
+        let end = if is_word(first) { first.len_utf8() } else { rest.find(ends_word).unwrap_or(rest.len()) };
+        let (word, later) = rest.split_at(end);
+        rest = later;
+        Some(word)
+    })
+}
+
+/// Whether a word ends before this character.
+pub(crate) fn ends_word(letter: char) -> bool {
+    !letter.is_alphanumeric() || is_word(letter)
+}
+
+/// Whether a letter is a word of its own: Chinese, Japanese, Thai, Lao, Burmese and Khmer have no spaces between words, and a
+/// Korean particle follows its word without one.
+const fn is_word(letter: char) -> bool {
+    matches!(letter,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' // Thai, Lao, Burmese, Khmer
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' // Kana
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Chinese characters
+        | '\u{ac00}'..='\u{d7a3}' // Korean
+        | '\u{ff66}'..='\u{ff9f}' // narrow Kana
+        | '\u{20000}'..='\u{3ffff}' // further Chinese characters
+    )
 }
 
 /// The hash of a word in small letters.
@@ -174,8 +216,8 @@ impl WordIndex {
 
     /// Words with letters beyond ASCII.
     fn add_letters(&mut self, text: &str) {
-        for word in words(text) {
-            self.insert(hash(&word.to_lowercase()));
+        for word in words(&small(text)) {
+            self.insert(hash(word));
         }
     }
 
@@ -301,6 +343,26 @@ mod tests {
         }
         assert_eq!(count * 4, index.hashes.len());
         assert!(bucket(u32::MAX) == BUCKETS - 1 && bucket(0) == 0);
+    }
+
+    #[test]
+    fn a_letter_of_a_script_without_spaces_is_a_word() {
+        let split = |text: &'static str| words(text).collect::<Vec<_>>();
+        assert_eq!(split("修复test、テスト 42"), ["修", "复", "test", "テ", "ス", "ト", "42"]);
+        assert_eq!(split("테스트를 grün"), ["테", "스", "트", "를", "grün"]);
+        assert_eq!(split("  -- 🚀 "), [""; 0]);
+        let mut index = WordIndex::default();
+        index.add("请修复连接池的测试");
+        let index = index.finish();
+        assert!(has_pair(&index, "测", "试") && !has_pair(&index, "试", "测"));
+    }
+
+    #[test]
+    fn composed_and_combined_accents_are_the_same_letter() {
+        assert_eq!(small("Cafe\u{301} U\u{308}BUNG"), "café übung");
+        let mut index = WordIndex::default();
+        index.add("Cafe\u{301}");
+        assert!(has_hash(&index.finish().hashes, hash("café")));
     }
 
     fn has_pair(index: &SessionWords, first: &str, second: &str) -> bool {

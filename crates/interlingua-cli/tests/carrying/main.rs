@@ -4,6 +4,7 @@
 
 mod flags;
 mod killed;
+mod odd_homes;
 mod there_and_back;
 
 use std::fs;
