@@ -359,6 +359,33 @@ fn a_proof_of_a_removed_entry_says_that_the_entry_was_removed() {
     assert_eq!([0, 1, 2].map(is_removed), [false, true, false]);
 }
 
+/// A record that grows keeps its salts. With the salt of a later entry, the reader of the redacted beginning could test
+/// guesses about that entry after its removal.
+#[test]
+fn a_redacted_checkpoint_holds_no_salt_of_a_later_entry() {
+    let key = key();
+    let (short, long) = (record(&TEXTS[..3]), record(&TEXTS));
+    let old = sign(short.as_bytes(), &SignSettings { checkpoint: true, ..settings(&key) }).unwrap().file;
+    let plan = RedactPlan { entries: BTreeSet::from([1]), ..RedactPlan::default() };
+    let (head, redacted, _) = run_redact(&old, &key, &short, &plan);
+    let salts = member_named(&Parts::of(&head).unprotected, "salts");
+    let last = |node: &CborItem<'_>| {
+        let [depth, position, _] = node.as_array().unwrap() else { panic!("no node") };
+        (position.as_uint().unwrap() + 1) << (32 - depth.as_uint().unwrap())
+    };
+    assert_eq!(salts.as_array().unwrap().iter().map(last).collect::<Vec<_>>(), [1, 3]);
+    assert!(verified(&head, &redacted, &key).is_sound());
+    // So a longer record continues the file of the original, and not that of the redacted record.
+    let later = |earlier| SignSettings { earlier: Some(earlier), ..settings(&key) };
+    assert!(sign(long.as_bytes(), &later(&old)).is_ok());
+    let (before, after) = long.split_once(r#", {"type":"user","content":"number four"#).unwrap();
+    let (beginning, _) = redacted.split_once("],\"agent-meta\"").unwrap();
+    assert!(before.starts_with(&beginning[..60]));
+    let grown = format!(r#"{beginning}, {{"type":"user","content":"number four{after}"#);
+    let refusal = sign(grown.as_bytes(), &later(&head)).err().unwrap().to_string();
+    assert!(refusal.starts_with("entry 3: the earlier file has no salt for new entries"), "{refusal}");
+}
+
 #[test]
 fn a_continuation_is_provable_and_a_replayed_or_foreign_one_is_refused() {
     let key = key();
