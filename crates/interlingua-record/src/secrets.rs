@@ -2,12 +2,11 @@
 //!
 //! A rule is a fixed beginning and an alphabet, so that a match is almost certainly a credential: commit hashes, UUIDs
 //! and signatures have no such beginning. The search is linear in the text. A text is searched as it is, after one and two
-//! rounds of JSON unescaping, and inside base64.
+//! rounds of JSON unescaping, and inside base64, hexadecimal digits and percent signs.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use interlingua::json::from_base64;
 use memchr::memmem::Finder;
 
 /// The characters of a secret after its beginning.
@@ -68,14 +67,28 @@ enum SecretForm {
     PemKey,
     /// `user:password@` after `://`.
     UrlPassword,
+    /// A value of forty characters after a name that AWS gives to secret keys.
+    AwsSecret,
 }
 
 /// The built-in classes: class, beginning, alphabet, least number of further characters.
 const BUILT_IN: &[(&str, &str, SecretAlphabet, usize)] = &[
+    ("age-key", "AGE-SECRET-KEY-1", SecretAlphabet::Alphanumeric, 58),
     ("anthropic-key", "sk-ant-", SecretAlphabet::Base64Url, 20),
     ("aws-access-key", "AKIA", SecretAlphabet::Alphanumeric, 16),
     ("aws-access-key", "ASIA", SecretAlphabet::Alphanumeric, 16),
+    ("azure-account-key", "AccountKey=", SecretAlphabet::Token, 80),
+    ("basic-credentials", "Authorization: Basic ", SecretAlphabet::Token, 12),
+    ("basic-credentials", "authorization: Basic ", SecretAlphabet::Token, 12),
     ("bearer-token", "Bearer ", SecretAlphabet::Token, 20),
+    ("bearer-token", "bearer ", SecretAlphabet::Token, 32),
+    ("databricks-token", "dapi", SecretAlphabet::Hex, 32),
+    ("digitalocean-token", "doo_v1_", SecretAlphabet::Hex, 64),
+    ("digitalocean-token", "dop_v1_", SecretAlphabet::Hex, 64),
+    ("digitalocean-token", "dor_v1_", SecretAlphabet::Hex, 64),
+    ("docker-token", "dckr_oat_", SecretAlphabet::Base64Url, 24),
+    ("docker-token", "dckr_pat_", SecretAlphabet::Base64Url, 24),
+    ("fly-token", "fo1_", SecretAlphabet::Base64Url, 40),
     ("github-token", "ghp_", SecretAlphabet::Alphanumeric, 36),
     ("github-token", "gho_", SecretAlphabet::Alphanumeric, 36),
     ("github-token", "ghu_", SecretAlphabet::Alphanumeric, 36),
@@ -84,19 +97,42 @@ const BUILT_IN: &[(&str, &str, SecretAlphabet, usize)] = &[
     ("github-token", "github_pat_", SecretAlphabet::Base64Url, 50),
     ("gitlab-token", "glpat-", SecretAlphabet::Base64Url, 20),
     ("google-api-key", "AIza", SecretAlphabet::Base64Url, 35),
+    ("google-oauth-secret", "GOCSPX-", SecretAlphabet::Base64Url, 24),
+    ("google-oauth-token", "ya29.", SecretAlphabet::Base64Url, 60),
+    ("groq-key", "gsk_", SecretAlphabet::Alphanumeric, 40),
     ("huggingface-token", "hf_", SecretAlphabet::Alphanumeric, 30),
+    ("linear-key", "lin_api_", SecretAlphabet::Alphanumeric, 32),
+    ("linear-key", "lin_oauth_", SecretAlphabet::Alphanumeric, 32),
+    ("notion-token", "ntn_", SecretAlphabet::Alphanumeric, 40),
     ("npm-token", "npm_", SecretAlphabet::Alphanumeric, 36),
     ("openai-key", "sk-proj-", SecretAlphabet::Base64Url, 32),
     ("openai-key", "sk-svcacct-", SecretAlphabet::Base64Url, 32),
     ("openai-key", "sk-", SecretAlphabet::Alphanumeric, 40),
+    ("openrouter-key", "sk-or-v1-", SecretAlphabet::Hex, 64),
+    ("perplexity-key", "pplx-", SecretAlphabet::Alphanumeric, 40),
+    ("planetscale-token", "pscale_pw_", SecretAlphabet::Base64Url, 32),
+    ("planetscale-token", "pscale_tkn_", SecretAlphabet::Base64Url, 32),
     ("pypi-token", "pypi-", SecretAlphabet::Base64Url, 50),
+    ("sendgrid-key", "SG.", SecretAlphabet::Token, 66),
+    ("shopify-token", "shpat_", SecretAlphabet::Hex, 32),
+    ("shopify-token", "shpca_", SecretAlphabet::Hex, 32),
+    ("shopify-token", "shppa_", SecretAlphabet::Hex, 32),
+    ("shopify-token", "shpss_", SecretAlphabet::Hex, 32),
+    ("slack-hook", "https://hooks.slack.com/services/", SecretAlphabet::Token, 36),
+    ("slack-token", "xapp-", SecretAlphabet::Base64Url, 40),
     ("slack-token", "xoxb-", SecretAlphabet::Base64Url, 20),
     ("slack-token", "xoxp-", SecretAlphabet::Base64Url, 20),
     ("slack-token", "xoxa-", SecretAlphabet::Base64Url, 20),
     ("slack-token", "xoxr-", SecretAlphabet::Base64Url, 20),
     ("slack-token", "xoxs-", SecretAlphabet::Base64Url, 20),
+    ("square-token", "sq0atp-", SecretAlphabet::Base64Url, 22),
+    ("square-token", "sq0csp-", SecretAlphabet::Base64Url, 43),
     ("stripe-key", "sk_live_", SecretAlphabet::Alphanumeric, 16),
     ("stripe-key", "rk_live_", SecretAlphabet::Alphanumeric, 16),
+    ("supabase-token", "sbp_", SecretAlphabet::Hex, 40),
+    ("vault-token", "hvb.", SecretAlphabet::Base64Url, 80),
+    ("vault-token", "hvs.", SecretAlphabet::Base64Url, 80),
+    ("xai-key", "xai-", SecretAlphabet::Alphanumeric, 60),
 ];
 
 /// Rules for secrets.
@@ -149,6 +185,9 @@ impl SecretRules {
         rules.push(rule("json-web-token", "eyJ", SecretAlphabet::Base64Url, 10, SecretForm::WebToken));
         rules.push(rule("private-key", "-----BEGIN ", SecretAlphabet::Token, 0, SecretForm::PemKey));
         rules.push(rule("url-password", "://", SecretAlphabet::Token, 0, SecretForm::UrlPassword));
+        for name in ["secret_access_key", "SECRET_ACCESS_KEY", "secretAccessKey", "SecretAccessKey"] {
+            rules.push(rule("aws-secret-key", name, SecretAlphabet::Token, 40, SecretForm::AwsSecret));
+        }
         Self(rules)
     }
 
@@ -177,8 +216,9 @@ impl SecretRules {
         each_reading(text, &mut |reading| {
             for rule in &self.0 {
                 rule.find(reading, &mut |secret| {
-                    if seen.insert((rule.class.as_str(), secret.to_vec())) {
-                        found.push(FoundSecret { class: rule.class.clone(), secret: secret.to_vec() });
+                    let secret = without_escapes(secret);
+                    if seen.insert((rule.class.as_str(), secret.clone())) {
+                        found.push(FoundSecret { class: rule.class.clone(), secret });
                     }
                 });
             }
@@ -222,6 +262,7 @@ impl SecretRule {
         for at in self.finder.find_iter(text) {
             // A beginning in the middle of a word is part of that word.
             let is_inside = at > 0
+                && self.form != SecretForm::AwsSecret
                 && beginning.first().is_some_and(u8::is_ascii_alphanumeric)
                 && (text[at - 1].is_ascii_alphanumeric() || matches!(text[at - 1], b'_' | b'-'));
             let rest = &text[at + beginning.len()..];
@@ -231,15 +272,31 @@ impl SecretRule {
                 SecretForm::WebToken => self.web_token(rest),
                 SecretForm::PemKey => pem_key(rest),
                 SecretForm::UrlPassword => url_password(rest),
+                SecretForm::AwsSecret => self.aws_secret(rest),
             };
-            if let Some(length) = length {
-                found(&text[at..at + beginning.len() + length]);
-            }
+            let Some(length) = length else { continue };
+            let secret = &text[at..at + beginning.len() + length];
+            found(match self.form {
+                SecretForm::AwsSecret => &secret[secret.len() - self.least..],
+                // The name before a secret is no part of it: copies of the secret may have another name.
+                SecretForm::Run if beginning.ends_with(b" ") || beginning.ends_with(b"=") => {
+                    &secret[beginning.len()..]
+                }
+                _ => secret,
+            });
         }
     }
 
     fn run(&self, text: &[u8]) -> usize {
         text.iter().take_while(|byte| self.alphabet.has(**byte)).count()
+    }
+
+    /// The value after the name: quotes, white space, and a colon or an equals sign may be between them.
+    fn aws_secret(&self, rest: &[u8]) -> Option<usize> {
+        let is_between = |byte: &u8| matches!(byte, b'"' | b'\'' | b' ' | b'=' | b':' | b'>' | b'\t');
+        let between = rest.iter().take(8).take_while(|byte| is_between(byte)).count();
+        let length = self.run(&rest[between..]);
+        (between > 0 && length == self.least).then_some(between + length)
     }
 
     fn web_token(&self, rest: &[u8]) -> Option<usize> {
@@ -253,10 +310,19 @@ impl SecretRule {
     }
 }
 
+/// A key in PEM up to its end; a key without an end, or with a long body, counts by its label.
 fn pem_key(rest: &[u8]) -> Option<usize> {
-    let label = rest.get(..40).unwrap_or(rest);
-    let end = memchr::memmem::find(label, b"PRIVATE KEY-----")?;
-    label[..end].iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ').then_some(end + 16)
+    const LONGEST: usize = 16 << 10;
+    let label = rest.get(..48).unwrap_or(rest);
+    let end = memchr::memmem::find(label, b"PRIVATE KEY")?;
+    let after = rest.get(end + 11..)?;
+    let after = after.strip_prefix(b" BLOCK").unwrap_or(after).strip_prefix(b"-----")?;
+    if !label[..end].iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ') {
+        return None;
+    }
+    let head = rest.len() - after.len();
+    let body = after.get(..LONGEST).unwrap_or(after);
+    Some(head + memchr::memmem::find(body, b"-----END ").unwrap_or_default())
 }
 
 fn url_password(rest: &[u8]) -> Option<usize> {
@@ -271,12 +337,13 @@ fn url_password(rest: &[u8]) -> Option<usize> {
     is_password.then_some(user + 1 + password)
 }
 
-/// Calls back with each reading of a text: as it is, unescaped once and twice, and the content of base64 in them.
+/// Calls back with each reading of a text: as it is, unescaped once and twice, and the content of base64, hexadecimal digits
+/// and percent signs in them. Base64 is decoded twice.
 pub(crate) fn each_reading(text: &[u8], read: &mut dyn FnMut(&[u8])) {
     let mut reading = text.to_vec();
     for _ in 0..3 {
         read(&reading);
-        each_base64(&reading, read);
+        each_decoding(&reading, 2, read);
         if memchr::memchr(b'\\', &reading).is_none() {
             return;
         }
@@ -284,27 +351,118 @@ pub(crate) fn each_reading(text: &[u8], read: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// Calls back with the bytes of each run of base64 of at least 24 characters.
+/// Calls back with the decoded content of a text, and with that of this content, to a depth.
+fn each_decoding(text: &[u8], depth: u32, read: &mut dyn FnMut(&[u8])) {
+    let mut decoded = |bytes: &[u8]| {
+        read(bytes);
+        // UTF-16 of ASCII characters.
+        if memchr::memchr_iter(0, bytes).count() * 3 > bytes.len() {
+            read(&bytes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>());
+        }
+        if depth > 1 {
+            each_decoding(bytes, depth - 1, read);
+        }
+    };
+    each_base64(text, &mut decoded);
+    each_hex(text, &mut decoded);
+    if let Some(bytes) = without_percent(text) {
+        decoded(&bytes);
+    }
+}
+
+/// The shortest run of base64 or of hexadecimal digits that is decoded.
+const SHORTEST_RUN: usize = 24;
+
+/// Calls back with the bytes of each long run of base64. The run may begin in the middle of a word, so each of the four
+/// offsets is decoded.
 fn each_base64(text: &[u8], read: &mut dyn FnMut(&[u8])) {
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let mut bytes = Vec::new();
+    each_run(text, |byte| BASE64[usize::from(byte)] < 64, &mut |run| {
+        for offset in 0..4 {
+            bytes.clear();
+            for digits in run[offset..].chunks(4) {
+                let word =
+                    digits.iter().fold(0, |word, digit| word << 6 | u32::from(BASE64[usize::from(*digit)]));
+                let word = word << (6 * (4 - digits.len()));
+                // The last digits of a run may have no padding.
+                bytes.extend_from_slice(&word.to_be_bytes()[1..digits.len().max(1)]);
+            }
+            read(&bytes);
+        }
+    });
+}
+
+/// Calls back with the bytes of each long run of hexadecimal digits, from its first and from its second digit.
+fn each_hex(text: &[u8], read: &mut dyn FnMut(&[u8])) {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default() as u8;
+    let mut bytes = Vec::new();
+    each_run(text, |byte| byte.is_ascii_hexdigit(), &mut |run| {
+        for offset in 0..2 {
+            bytes.clear();
+            bytes.extend(
+                run[offset..].as_chunks::<2>().0.iter().map(|[high, low]| digit(*high) << 4 | digit(*low)),
+            );
+            read(&bytes);
+        }
+    });
+}
+
+/// Calls back with each long run of such bytes.
+fn each_run(text: &[u8], is_in: impl Fn(u8) -> bool, found: &mut dyn FnMut(&[u8])) {
     let mut at = 0;
     while at < text.len() {
-        let length = text[at..].iter().take_while(|byte| is_base64(**byte)).count();
-        if length >= 24 {
-            let run: Vec<u8> = text[at..at + length - length % 4]
-                .iter()
-                .map(|byte| match byte {
-                    b'-' => b'+',
-                    b'_' => b'/',
-                    byte => *byte,
-                })
-                .collect();
-            if let Some(bytes) = std::str::from_utf8(&run).ok().and_then(from_base64) {
-                read(&bytes);
-            }
+        let length = text[at..].iter().take_while(|byte| is_in(**byte)).count();
+        if length >= SHORTEST_RUN {
+            found(&text[at..at + length]);
         }
         at += length + 1;
     }
+}
+
+/// The text with bytes in place of `%41` and the like, or `None` if there are none.
+fn without_percent(text: &[u8]) -> Option<Vec<u8>> {
+    let first = memchr::memchr(b'%', text)?;
+    let mut out = text[..first].to_vec();
+    let mut rest = &text[first..];
+    let mut has_any = false;
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
+    while let Some((byte, after)) = rest.split_first() {
+        let pair = (*byte == b'%').then(|| Some((digit(after.first()?)?, digit(after.get(1)?)?))).flatten();
+        if let Some((high, low)) = pair {
+            has_any = true;
+            out.push(high << 4 | low);
+            rest = &after[2..];
+        } else {
+            out.push(*byte);
+            rest = after;
+        }
+    }
+    has_any.then_some(out)
+}
+
+/// The value of each digit of base64 and base64url; 64 for other bytes.
+const BASE64: [u8; 256] = {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut values = [64; 256];
+    let mut at = 0;
+    while at < digits.len() {
+        values[digits[at] as usize] = at as u8;
+        at += 1;
+    }
+    values[b'-' as usize] = 62;
+    values[b'_' as usize] = 63;
+    values
+};
+
+/// A secret in its last reading, so that the readings of one secret are equal.
+fn without_escapes(secret: &[u8]) -> Vec<u8> {
+    let mut secret = secret.to_vec();
+    for _ in 0..2 {
+        if memchr::memchr(b'\\', &secret).is_some() {
+            secret = unescape(&secret);
+        }
+    }
+    secret
 }
 
 /// Replaces JSON escape sequences. Other text is kept.
@@ -369,6 +527,22 @@ mod tests {
             ("slack-token", token("xoxb-", 24)),
             ("json-web-token", format!("{}.{}.{}", token("eyJ", 20), token("eyJ", 20), token("s", 20))),
             ("private-key", format!("-----BEGIN {}-----", "OPENSSH PRIVATE KEY")),
+            (
+                "private-key",
+                format!(
+                    "-----BEGIN {0} BLOCK-----\n{1}\n-----END {0} BLOCK-----",
+                    "PGP PRIVATE KEY",
+                    token("", 80)
+                ),
+            ),
+            ("aws-secret-key", format!("AWS_SECRET_ACCESS_KEY=\"{}\"", "a1B2/".repeat(8))),
+            ("azure-account-key", format!("AccountKey={}==", "a1B2".repeat(21))),
+            (
+                "slack-hook",
+                format!("https://hooks.slack.com/services/{}", "T1B2C3D4/B1B2C3D4/a1b2c3d4e5f6g7h8i9j0"),
+            ),
+            ("vault-token", token("hvs.", 90)),
+            ("digitalocean-token", "dop_v1_".to_owned() + &"0a1b".repeat(16)),
             ("url-password", "https://user:long-secret@host/".to_owned()),
         ];
         for (class, secret) in cases {
@@ -380,7 +554,46 @@ mod tests {
             assert_eq!(classes(&twice), [class], "escaped twice");
             let base64 = interlingua::json::base64(format!("key: {secret} .").as_bytes());
             assert_eq!(classes(&format!("\"{base64}\"")), [class], "base64");
+            assert_eq!(classes(&format!("x/{base64}")), [class], "base64 at another offset");
+            // Without padding and with the secret at the end, so that each digit counts.
+            for before in ["", "k", "ke"] {
+                let base64 = interlingua::json::base64(format!("{before} {secret}").as_bytes());
+                let bare = base64.trim_end_matches('=');
+                assert_eq!(classes(bare), [class], "base64 without padding");
+                let twice = interlingua::json::base64(base64.as_bytes());
+                assert_eq!(classes(&twice), [class], "base64 twice");
+            }
+            let wide: Vec<u8> = secret.bytes().flat_map(|byte| [byte, 0]).collect();
+            assert_eq!(classes(&interlingua::json::base64(&wide)), [class], "base64 of UTF-16");
+            let hex = |mark: &str| -> String {
+                let digits: Vec<String> = secret.bytes().map(|byte| format!("{mark}{byte:02x}")).collect();
+                digits.concat()
+            };
+            assert_eq!(classes(&format!("0x{}", hex(""))), [class], "hexadecimal digits");
+            assert_eq!(classes(&hex("").to_uppercase()), [class], "upper case");
+            assert_eq!(classes(&hex("%")), [class], "percent signs");
         }
+    }
+
+    /// A name before a secret is no part of it: a search for copies must find the secret under another name.
+    #[test]
+    fn a_found_secret_is_the_secret_without_its_name() {
+        let secret = "a1B2c3D4".repeat(5);
+        for text in [
+            format!("Bearer {secret}"),
+            format!("secretAccessKey: '{secret}'"),
+            format!("Authorization: Basic {secret}"),
+        ] {
+            let found = SecretRules::built_in().find(text.as_bytes());
+            assert_eq!(
+                found.iter().map(|found| found.secret.as_slice()).collect::<Vec<_>>(),
+                [secret.as_bytes()]
+            );
+        }
+        let key = format!("-----BEGIN {0}-----\nline one of the key\n-----END {0}-----", "PRIVATE KEY");
+        let found = SecretRules::built_in().find(key.replace('\n', "\\n").as_bytes());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].secret.ends_with(b"-----\nline one of the key\n"));
     }
 
     #[test]
@@ -394,6 +607,8 @@ mod tests {
             "http://localhost:8080/a:b@c",
             "-----BEGIN PUBLIC KEY-----",
             "Bearer token",
+            "aws_secret_access_key = the key of your account, which the console shows only once",
+            "bearer of-the-ring-and-its-long-tale",
         ] {
             assert_eq!(classes(text), [] as [&str; 0], "{text}");
         }

@@ -255,7 +255,7 @@ fn each_entry_has_a_proof_and_a_proof_discloses_only_its_entry() {
     let file = sign(record.as_bytes(), &settings(&key)).unwrap().file;
     for (index, text) in (0..).zip(TEXTS) {
         let proof = entry_proof(&file, &key, &record, index).unwrap();
-        let ProofFacts::Entry { head, index: found, entry, removed } =
+        let ProofFacts::Entry { head, index: found, entry, removed, is_removed: false } =
             verify_proof(&proof, &key.public(), None).unwrap()
         else {
             panic!("another proof")
@@ -301,7 +301,16 @@ fn a_proof_for_another_tree_place_or_entry_is_refused() {
     let twice = format!("{entry}{entry}");
     let reason = "the proof does not hold exactly one entry";
     assert_eq!(refusal(&forged(&proof, "entry", CborItem::bytes(twice.into_bytes()))), reason);
+    // Bytes after the entry, which no hash covers.
+    for more in [" ", r#"],"note":["signed, too""#] {
+        let longer = CborItem::bytes(format!("{entry}{more}").into_bytes());
+        assert_eq!(refusal(&forged(&proof, "entry", longer)), reason, "{more}");
+    }
     assert_eq!(refusal(&forged(&proof, "form", CborItem::text("x"))), "the file is not a proof");
+    assert_eq!(refusal(&forged(&proof, "note", CborItem::text("x"))), "the file is not a proof");
+    let with_salts = Parts { unprotected: Parts::of(&one).head().unprotected, ..Parts::of(&one).head() };
+    let with_salts = CborItem::bytes(with_salts.encode());
+    assert_eq!(refusal(&forged(&proof, "head", with_salts)), "the file is not a proof");
     assert_eq!(refusal(&proof[..proof.len() - 1]), "the CBOR data is truncated");
     for at in 0..proof.len() {
         let mut flipped = proof.clone();
@@ -331,6 +340,50 @@ fn the_entry_of_a_redacted_record_is_provable_without_its_removed_part() {
     let original = entry_proof(&file, &key, &record, 1).unwrap();
     assert_eq!(proof_member(&original, "head"), proof_member(&proof, "head"));
     assert!(holds(&original, TEXTS[1]));
+}
+
+#[test]
+fn a_proof_of_a_removed_entry_says_that_the_entry_was_removed() {
+    let key = key();
+    let record = record(&TEXTS);
+    let file = sign(record.as_bytes(), &settings(&key)).unwrap().file;
+    let plan = RedactPlan { entries: BTreeSet::from([1]), ..RedactPlan::default() };
+    let (head, redacted, _) = run_redact(&file, &key, &record, &plan);
+    let is_removed = |entry: u64| {
+        let proof = entry_proof(&head, &key, &redacted, entry).unwrap();
+        let ProofFacts::Entry { is_removed, .. } = verify_proof(&proof, &key.public(), None).unwrap() else {
+            panic!("another proof")
+        };
+        is_removed
+    };
+    assert_eq!([0, 1, 2].map(is_removed), [false, true, false]);
+}
+
+/// A record that grows keeps its salts. With the salt of a later entry, the reader of the redacted beginning could test
+/// guesses about that entry after its removal.
+#[test]
+fn a_redacted_checkpoint_holds_no_salt_of_a_later_entry() {
+    let key = key();
+    let (short, long) = (record(&TEXTS[..3]), record(&TEXTS));
+    let old = sign(short.as_bytes(), &SignSettings { checkpoint: true, ..settings(&key) }).unwrap().file;
+    let plan = RedactPlan { entries: BTreeSet::from([1]), ..RedactPlan::default() };
+    let (head, redacted, _) = run_redact(&old, &key, &short, &plan);
+    let salts = member_named(&Parts::of(&head).unprotected, "salts");
+    let last = |node: &CborItem<'_>| {
+        let [depth, position, _] = node.as_array().unwrap() else { panic!("no node") };
+        (position.as_uint().unwrap() + 1) << (32 - depth.as_uint().unwrap())
+    };
+    assert_eq!(salts.as_array().unwrap().iter().map(last).collect::<Vec<_>>(), [1, 3]);
+    assert!(verified(&head, &redacted, &key).is_sound());
+    // So a longer record continues the file of the original, and not that of the redacted record.
+    let later = |earlier| SignSettings { earlier: Some(earlier), ..settings(&key) };
+    assert!(sign(long.as_bytes(), &later(&old)).is_ok());
+    let (before, after) = long.split_once(r#", {"type":"user","content":"number four"#).unwrap();
+    let (beginning, _) = redacted.split_once("],\"agent-meta\"").unwrap();
+    assert!(before.starts_with(&beginning[..60]));
+    let grown = format!(r#"{beginning}, {{"type":"user","content":"number four{after}"#);
+    let refusal = sign(grown.as_bytes(), &later(&head)).err().unwrap().to_string();
+    assert!(refusal.starts_with("entry 3: the earlier file has no salt for new entries"), "{refusal}");
 }
 
 #[test]

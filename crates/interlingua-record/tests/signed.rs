@@ -8,8 +8,8 @@ use std::io::Read;
 
 use forge::{Parts, member_named, replace_member};
 use interlingua_record::signed::{
-    CborItem, KeyAlgorithm, PayloadForm, PublicKey, SignSettings, SignatureCheck, SigningKey, Verification,
-    sign, verify,
+    CborItem, KeyAlgorithm, PayloadForm, PublicKey, Sign1, SignSettings, SignatureCheck, SigningKey,
+    Verification, sign, verify,
 };
 
 const RECORD: &str = concat!(
@@ -108,20 +108,18 @@ fn a_flipped_bit_of_any_byte_of_the_file_is_refused() {
         for payload in [PayloadForm::Attached, PayloadForm::Detached, PayloadForm::Digest] {
             let file = signed(RECORD, &SignSettings { payload, ..settings(&key) });
             for at in 0..file.len() {
-                let mut flipped = file.clone();
-                flipped[at] ^= 0x01;
-                let mut record = RECORD.as_bytes();
-                let record = (payload != PayloadForm::Attached).then_some(&mut record as &mut dyn Read);
-                let is_sound = match verify(&flipped, record, &key.public(), None) {
-                    // A flipped bit in the name of an unprotected header hides that header, and is visible as absence.
-                    Ok(found) => {
-                        let has_all = found.envelope.facts().is_some_and(|facts| facts.has_metadata)
-                            && found.head.facts().is_some();
-                        found.is_sound() && has_all
-                    }
-                    Err(_) => false,
-                };
-                assert!(!is_sound, "byte {at} of {}", file.len());
+                for bit in [0x01, 0x20] {
+                    let mut flipped = file.clone();
+                    flipped[at] ^= bit;
+                    let mut record = RECORD.as_bytes();
+                    let record = (payload != PayloadForm::Attached).then_some(&mut record as &mut dyn Read);
+                    let found = verify(&flipped, record, &key.public(), None);
+                    assert!(
+                        !found.is_ok_and(|found| found.is_sound()),
+                        "bit {bit} of byte {at} of {}",
+                        file.len()
+                    );
+                }
             }
         }
     }
@@ -228,7 +226,7 @@ fn a_replaced_salt_is_refused() {
     let salts = member_named(&Parts::of(&two).head().unprotected, "salts");
     let forged =
         Parts::of(&one).with_head(|head| replace_member(&mut head.unprotected, "salts", salts.clone()));
-    let reason = "the salts were replaced: the record is unchanged, and does not lead to the signed root";
+    let reason = "the salts or the tree head were replaced: the record is unchanged, and does not lead to the signed root";
     assert_eq!(words(&verified(&forged, RECORD, &key.public())), both("holds", reason));
     let none = Parts::of(&one).with_head(|head| head.unprotected.clear());
     let reason = "the salts beside the tree head are missing or damaged";
@@ -250,6 +248,137 @@ fn the_head_of_another_record_is_refused() {
         words(&verified(&forged, RECORD, &key.public())),
         both("holds", "the file holds no tree head")
     );
+}
+
+/// The envelope with a changed protected header, signed again by its own signer.
+fn signed_again(
+    file: &[u8],
+    key: &SigningKey,
+    change: impl FnOnce(&mut Vec<(CborItem<'static>, CborItem<'static>)>),
+) -> Vec<u8> {
+    let parts = Parts::of(file);
+    let protected = forge::owned(&CborItem::decode(parts.protected.as_bytes().unwrap()).unwrap());
+    let CborItem::Map(mut headers) = protected else { panic!("no map") };
+    change(&mut headers);
+    let payload = parts.payload.as_bytes().unwrap();
+    let unprotected = CborItem::Map(parts.unprotected.clone());
+    let mut sign1 = Sign1::sign(key, &CborItem::Map(headers), unprotected, payload).unwrap();
+    sign1.payload = Some(payload.to_vec().into());
+    sign1.encode()
+}
+
+fn replace_label(
+    headers: &mut Vec<(CborItem<'static>, CborItem<'static>)>,
+    label: i64,
+    value: CborItem<'static>,
+) {
+    headers.retain(|(name, _)| name.as_int() != Some(label));
+    headers.push((CborItem::int(label), value));
+}
+
+#[test]
+fn a_signature_over_another_type_of_content_is_no_signature_of_a_record() {
+    let key = key(KeyAlgorithm::Ed25519);
+    let attached = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
+    let with_type = |value: CborItem<'static>| {
+        let file = signed_again(&attached, &key, |headers| replace_label(headers, 3, value));
+        words(&verify(&file, None, &key.public(), None).unwrap()).0
+    };
+    for text in
+        ["application/agent-conversation", "application/agent-conversation+cbor; v=3", "application/JSON"]
+    {
+        assert_eq!(with_type(CborItem::text(text)), "holds", "{text}");
+    }
+    assert_eq!(with_type(CborItem::Uint(50)), "holds");
+    for (value, name) in [
+        (CborItem::text("text/plain"), "`text/plain`"),
+        (CborItem::text("application/agent-conversation-draft"), "`application/agent-conversation-draft`"),
+        (CborItem::Uint(51), "51"),
+        (CborItem::Null, "of an unknown type"),
+    ] {
+        let reason = format!("the signature is over content of the type {name}, and not over a record");
+        assert_eq!(with_type(value), reason);
+    }
+    let digest = signed(RECORD, &SignSettings { payload: PayloadForm::Digest, ..settings(&key) });
+    let file =
+        signed_again(&digest, &key, |headers| replace_label(headers, 259, CborItem::text("text/plain")));
+    let (envelope, _) = words(&verified(&file, RECORD, &key.public()));
+    assert!(envelope.contains("content of the type `text/plain`"), "{envelope}");
+}
+
+#[test]
+fn claims_that_are_not_evaluated_are_refused_and_not_ignored() {
+    let key = key(KeyAlgorithm::Ed25519);
+    let file = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });
+    let with_claims = |claims: Vec<(i64, CborItem<'static>)>| {
+        let claims = claims.into_iter().map(|(label, value)| (CborItem::int(label), value)).collect();
+        let file = signed_again(&file, &key, |headers| replace_label(headers, 15, CborItem::Map(claims)));
+        words(&verify(&file, None, &key.public(), None).unwrap()).0
+    };
+    let names = || vec![(1, CborItem::text("Ann")), (2, CborItem::text("s1"))];
+    assert_eq!(with_claims(names()), "holds");
+    let time = "the time of signing (CWT claim `iat`) is not a number of seconds";
+    for value in [CborItem::text("yesterday"), CborItem::int(-5), CborItem::Null] {
+        assert_eq!(with_claims([names(), vec![(6, value)]].concat()), time);
+    }
+    for limit in [4, 5] {
+        let reason = with_claims([names(), vec![(limit, CborItem::Uint(1))]].concat());
+        assert!(reason.starts_with("the signature limits its own validity"), "{reason}");
+    }
+    let nobody = with_claims(vec![(1, CborItem::text("")), (2, CborItem::text("s1"))]);
+    assert!(nobody.starts_with("the signature names no signer"), "{nobody}");
+}
+
+#[test]
+fn an_unknown_unprotected_header_is_refused() {
+    let key = key(KeyAlgorithm::Ed25519);
+    let file = signed(RECORD, &settings(&key));
+    let note = CborItem::text("the court has seen this");
+    let refusal = |file: &[u8]| {
+        let mut record = RECORD.as_bytes();
+        match verify(file, Some(&mut record), &key.public(), None) {
+            Ok(found) => words(&found).1,
+            Err(fault) => fault.to_string(),
+        }
+    };
+    let unknown =
+        |name: &str| format!("the unprotected header {name} is unknown, and no signature covers it");
+    let mut parts = Parts::of(&file);
+    replace_member(&mut parts.unprotected, "note", note.clone());
+    assert_eq!(refusal(&parts.encode()), unknown("`note`"));
+    let mut parts = Parts::of(&file);
+    parts.unprotected.push((CborItem::int(101), note.clone()));
+    assert_eq!(refusal(&parts.encode()), unknown("101"));
+    let in_head = Parts::of(&file).with_head(|head| replace_member(&mut head.unprotected, "note", note));
+    assert_eq!(refusal(&in_head), unknown("`note`"));
+    // Salts of an entry that the record does not have, and two lists for one entry.
+    let salts = |entries: &[u64]| {
+        let item = |entry: &u64| CborItem::Array(vec![CborItem::Uint(*entry), CborItem::bytes(vec![1; 32])]);
+        CborItem::Array(entries.iter().map(item).collect())
+    };
+    for entries in [&[100][..], &[1, 1], &[2, 1]] {
+        let forged = Parts::of(&file)
+            .with_head(|head| replace_member(&mut head.unprotected, "part-salts", salts(entries)));
+        assert_eq!(refusal(&forged), "the salts beside the tree head are missing or damaged", "{entries:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_says_that_it_does_not_cover_the_digest_of_the_source() {
+    let key = key(KeyAlgorithm::Ed25519);
+    let source = |digit: &str| {
+        let value = format!(r#"{{"bytes":12,"dialect":"pi","sha-256":"{}"}}"#, digit.repeat(64));
+        let extension =
+            format!(r#""vendor-ext":{{"vendor":"interlingua","data":{{"source":{value}}}}},"session-start""#);
+        RECORD.replace(r#""session-start""#, &extension)
+    };
+    let checkpoint = SignSettings { checkpoint: true, ..settings(&key) };
+    let file = signed(&source("a"), &checkpoint);
+    let facts = |record: &str| verified(&file, record, &key.public()).head.facts().unwrap().has_open_source;
+    assert!(facts(&source("a")));
+    assert!(facts(&source("b")));
+    let nothing = signed(RECORD, &checkpoint);
+    assert!(!verified(&nothing, RECORD, &key.public()).head.facts().unwrap().has_open_source);
 }
 
 #[test]

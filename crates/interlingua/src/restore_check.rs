@@ -25,6 +25,9 @@ use crate::ledger::Report;
 use crate::pipe::Pipe;
 use crate::tape::{Kind, Val};
 
+/// The name of the restored log. A log without an id of its session gets its id from this name, so such an id is not compared.
+const NO_NAME: &str = "\u{0}restored";
+
 /// Compares a record with the record that its restored log gives. Push the bytes of the record, then add the findings to a
 /// report.
 ///
@@ -278,7 +281,8 @@ impl SessionCheck {
         let record = (setting.dialect, Role::Log);
         let pipes = log.and_then(|log| {
             let to_log = Pipe::new(record, (log, Role::Log), setting.options).ok()?;
-            Some((to_log, Pipe::new((log, Role::Log), record, setting.options).ok()?))
+            let unnamed = Options { source_name: Some(NO_NAME.to_owned()), ..setting.options.clone() };
+            Some((to_log, Pipe::new((log, Role::Log), record, &unnamed).ok()?))
         });
         let Some((to_log, to_record)) = pipes else {
             findings.notes.insert(NOT_RESTORABLE);
@@ -343,7 +347,7 @@ impl SessionCheck {
         }
         for (number, own) in self.record.around.iter().enumerate() {
             match again.around.get(number) {
-                Some(again) => compare_around(own, again, findings),
+                Some(again) => compare_around(own, again, print_of_text(NO_NAME, setting.secret), findings),
                 None => findings.add("/session".to_owned(), "expected a session that the restored log gives"),
             }
         }
@@ -519,10 +523,15 @@ fn add_around(root: Val<'_>, around: &mut BTreeMap<String, u64>, secret: &Random
                 add(format!("/session/{}", name.decode()), value);
                 continue;
             }
-            // The pipe compares the digest of the source, because only the bytes of the log decide about it.
             let data = value.get("data").into_iter().flat_map(|data| data.members());
-            for (name, value) in data.filter(|(name, _)| !name.is("source")) {
-                add(format!("/session/vendor-ext/data/{}", name.decode()), value);
+            for (name, value) in data {
+                if !name.is("source") {
+                    add(format!("/session/vendor-ext/data/{}", name.decode()), value);
+                } else if let Some(dialect) = value.get("dialect") {
+                    // The pipe compares the digest, because only the bytes of the log decide about it. It does not
+                    // compare the digest of a log of another dialect.
+                    add(SOURCE_DIALECT.to_owned(), dialect);
+                }
             }
         }
     }
@@ -537,17 +546,27 @@ const FROM_LOG: [&str; 5] = [
     "/session/vendor-ext/data/",
 ];
 
-fn compare_around(own: &BTreeMap<String, u64>, again: &BTreeMap<String, u64>, findings: &mut Findings) {
+/// The dialect of the log, beside the digest of the log.
+const SOURCE_DIALECT: &str = "/session/vendor-ext/data/source/dialect";
+
+/// Compares the members around the entries. `no_name` is the digest of the id of a session whose log has no id.
+fn compare_around(
+    own: &BTreeMap<String, u64>,
+    again: &BTreeMap<String, u64>,
+    no_name: u64,
+    findings: &mut Findings,
+) {
     for (path, value) in again {
-        // A log without an id of its session gets its id from the name of its file.
-        let is_named = matches!(path.as_str(), "/id" | "/session/session-id");
+        let is_named = matches!(path.as_str(), "/id" | "/session/session-id") && *value == no_name;
         match own.get(path) {
             Some(own) if own == value || is_named => {}
+            // A record may name no source.
+            None if path == SOURCE_DIALECT => {}
             Some(_) => findings.add(path.clone(), "expected the value that the log gives"),
             None => findings.add(path.clone(), "expected this member, which the log gives"),
         }
     }
-    let is_new = |path: &&String| !again.contains_key(*path);
+    let is_new = |path: &&String| !again.contains_key(*path) && *path != SOURCE_DIALECT;
     for path in own.keys().filter(is_new) {
         if FROM_LOG.iter().any(|known| path.starts_with(known)) {
             findings.add(path.clone(), "expected no such member: the log does not give it");
@@ -566,11 +585,7 @@ fn print_of(value: Val<'_>, secret: &RandomState) -> u64 {
             hasher.write_u8(3);
             write_number(value.text(), &mut hasher);
         }
-        Kind::String => {
-            hasher.write_u8(4);
-            let text = value.str().unwrap_or_default();
-            hasher.write(text.decode().as_bytes());
-        }
+        Kind::String => return print_of_text(&value.str().unwrap_or_default().decode(), secret),
         Kind::Array => {
             hasher.write_u8(5);
             value.elements().for_each(|element| hasher.write_u64(print_of(element, secret)));
@@ -586,6 +601,13 @@ fn print_of(value: Val<'_>, secret: &RandomState) -> u64 {
             hasher.write_u64(value.members().map(member).fold(0, u64::wrapping_add));
         }
     }
+    hasher.finish()
+}
+
+fn print_of_text(text: &str, secret: &RandomState) -> u64 {
+    let mut hasher = secret.build_hasher();
+    hasher.write_u8(4);
+    hasher.write(text.as_bytes());
     hasher.finish()
 }
 

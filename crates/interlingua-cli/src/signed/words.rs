@@ -95,7 +95,12 @@ pub(super) fn verified(
     }
     text.push_str("  signature over the tree of entries: ");
     match &verification.head {
-        SignatureCheck::Holds(facts) => head(facts, &mut text),
+        SignatureCheck::Holds(facts) => {
+            head(facts, &mut text);
+            if is_source_uncovered(verification) {
+                let _ = writeln!(text, "    {YELLOW}not covered{YELLOW:#}: `source`, the digest of the log");
+            }
+        }
         SignatureCheck::Fails(fault) => fails(fault, &mut text),
         SignatureCheck::Absent => {
             let _ = writeln!(text, "{YELLOW}none{YELLOW:#}");
@@ -152,8 +157,14 @@ fn envelope(facts: &EnvelopeFacts, text: &mut String) {
     let _ = writeln!(text, "    trace metadata: {metadata}");
 }
 
+/// Whether the record names a digest of its source that no signature covers.
+pub(super) fn is_source_uncovered(verification: &Verification) -> bool {
+    let is_open = verification.head.facts().is_some_and(|facts| facts.has_open_source);
+    is_open && verification.envelope.facts().is_none()
+}
+
 fn head(facts: &HeadFacts, text: &mut String) {
-    let HeadFacts { head, removed, continues } = facts;
+    let HeadFacts { head, removed, continues, has_open_source: _ } = facts;
     let _ = writeln!(text, "{GREEN}holds{GREEN:#}");
     signed_by(&head.signer, &head.session, Some(head.time), text);
     let _ = writeln!(
@@ -238,7 +249,7 @@ fn envelope_json(facts: &EnvelopeFacts) -> String {
 }
 
 fn head_json(facts: &HeadFacts) -> String {
-    let HeadFacts { head, removed: Removed { entries, parts, places }, continues } = facts;
+    let HeadFacts { head, removed: Removed { entries, parts, places }, continues, has_open_source } = facts;
     let place = |(entry, part): &(u64, Option<&'static str>)| match part {
         Some(part) => format!(r#"{{"entry":{entry},"part":{}}}"#, quoted(part)),
         None => format!(r#"{{"entry":{entry}}}"#),
@@ -246,12 +257,13 @@ fn head_json(facts: &HeadFacts) -> String {
     let places: Vec<String> = places.iter().map(place).collect();
     let continues = continues.map(|size| format!(r#","continues":{size}"#)).unwrap_or_default();
     format!(
-        r#""signer":{},"session":{},"time":{},"entries":{},"root":"{}"{continues},"removed":{{"entries":{entries},"parts":{parts},"places":[{}]}}"#,
+        r#""signer":{},"session":{},"time":{},"entries":{},"root":"{}"{continues},"covers-source":{},"removed":{{"entries":{entries},"parts":{parts},"places":[{}]}}"#,
         quoted(&head.signer),
         quoted(&head.session),
         head.time,
         head.size,
         hex(&head.root),
+        !has_open_source,
         places.join(",")
     )
 }
@@ -265,9 +277,15 @@ pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key
     let mut text = format!("{}: {GREEN}valid{GREEN:#}\n", safe::exact_line(name));
     signer_key(key, &mut text);
     match facts {
-        ProofFacts::Entry { head, index, entry, removed } => {
+        ProofFacts::Entry { head, index, entry, removed, is_removed } => {
             let _ = writeln!(text, "  entry {index} is part of the signed record of {} entries", head.size);
             signed_by(&head.signer, &head.session, Some(head.time), &mut text);
+            if *is_removed {
+                let _ = writeln!(
+                    text,
+                    "    {YELLOW}removed after signing{YELLOW:#}: the whole entry; the proof shows only the hash in its place"
+                );
+            }
             if !removed.is_empty() {
                 let _ = writeln!(text, "    {YELLOW}removed after signing{YELLOW:#}: {}", removed.join(", "));
             }
@@ -290,10 +308,10 @@ pub(super) fn proof(name: &str, result: &Result<ProofFacts, SignatureFault>, key
 pub(super) fn proof_json(name: &str, result: &Result<ProofFacts, SignatureFault>, key: &SignerKey) -> String {
     let facts = match result {
         Err(fault) => format!(r#","reason":{}"#, quoted(&fault.to_string())),
-        Ok(ProofFacts::Entry { head, index, entry, removed }) => {
+        Ok(ProofFacts::Entry { head, index, entry, removed, is_removed }) => {
             let removed: Vec<String> = removed.iter().map(|part| quoted(part)).collect();
             format!(
-                r#","head":{},"index":{index},"entry":{},"removed":[{}]"#,
+                r#","head":{},"index":{index},"entry":{},"entry-removed":{is_removed},"removed":[{}]"#,
                 tree_head_json(head),
                 quoted(&String::from_utf8_lossy(entry)),
                 removed.join(",")

@@ -1,7 +1,8 @@
 //! A signature file: the envelope with a tree head inside, or a tree head alone.
 
+use super::cbor::CborItem;
 use super::cose::{Sign1, label};
-use super::head::{TREE_HEAD_TYPE, content_type};
+use super::head::{PART_SALTS, SALTS, TREE_HEAD_TYPE, content_type};
 use super::verify::SignatureFault;
 
 /// The unprotected header of the envelope with the encoded tree head.
@@ -20,7 +21,10 @@ impl<'a> SignatureFile<'a> {
         if bytes.trim_ascii_start().starts_with(b"{") {
             return Err(SignatureFault::NotASignature);
         }
-        Ok(Self { sign1: Sign1::decode(bytes)? })
+        let file = Self { sign1: Sign1::decode(bytes)? };
+        let names: &[&str] = if file.is_head() { &[SALTS, PART_SALTS] } else { &[TREE_HEAD] };
+        check_unprotected(&file.sign1, names)?;
+        Ok(file)
     }
 
     fn is_head(&self) -> bool {
@@ -39,7 +43,12 @@ impl<'a> SignatureFile<'a> {
         }
         let Some(item) = self.sign1.unprotected.named(TREE_HEAD) else { return Ok(None) };
         let bytes = item.as_bytes().ok_or(SignatureFault::NotAHead)?;
-        Ok(Some(Sign1::decode(bytes)?))
+        let head = Sign1::decode(bytes)?;
+        if content_type(&head) != Some(TREE_HEAD_TYPE) {
+            return Err(SignatureFault::NotAHead);
+        }
+        check_unprotected(&head, &[SALTS, PART_SALTS])?;
+        Ok(Some(head))
     }
 
     /// Whether the payload of the envelope is the digest of the record.
@@ -50,5 +59,34 @@ impl<'a> SignatureFile<'a> {
     /// The record inside the file.
     pub(super) fn record(&self) -> Option<&[u8]> {
         if self.is_head() || self.is_by_digest() { None } else { self.sign1.payload.as_deref() }
+    }
+}
+
+/// The numbers of unprotected headers, as in the draft: the key id, certificates, trace metadata and receipts.
+const UNPROTECTED: [i64; 5] =
+    [label::KID, label::X5CHAIN, label::X5T, label::TRACE_METADATA, label::RECEIPTS];
+
+/// Refuses unknown unprotected headers. No signature covers them, so a changed name would hide a header, and a new header
+/// could hold any text.
+fn check_unprotected(sign1: &Sign1<'_>, names: &[&str]) -> Result<(), SignatureFault> {
+    for (name, _) in sign1.unprotected.as_map().unwrap_or_default() {
+        let is_known = match (name.as_int(), name.as_text()) {
+            (Some(number), _) => UNPROTECTED.contains(&number),
+            (None, Some(text)) => names.contains(&text),
+            (None, None) => false,
+        };
+        if !is_known {
+            return Err(SignatureFault::UnknownHeader(header_name(name)));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a header in words.
+pub(super) fn header_name(name: &CborItem<'_>) -> String {
+    match (name.as_int(), name.as_text()) {
+        (Some(number), _) => number.to_string(),
+        (None, Some(text)) => format!("`{text}`"),
+        (None, None) => "of an unknown type".to_owned(),
     }
 }

@@ -20,9 +20,9 @@ pub const TREE_HEAD_TYPE: &str = "application/vnd.interlingua.tree-head+cbor";
 const FORM: &str = "rfc9162-sha256-salted";
 
 /// The unprotected header with the salts.
-const SALTS: &str = "salts";
+pub(super) const SALTS: &str = "salts";
 /// The unprotected header with the salts of entries without some parts.
-const PART_SALTS: &str = "part-salts";
+pub(super) const PART_SALTS: &str = "part-salts";
 
 /// The content of a signed tree head.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,12 @@ impl RecordSalts {
         if let Some(list) = unprotected.named(PART_SALTS) {
             for item in list.as_array()? {
                 let [index, salts] = item.as_array()? else { return None };
-                partial.insert(index.as_uint()?, EntrySalts::from_cbor(salts)?);
+                let index = index.as_uint()?;
+                // In ascending order, so that each entry has one list of salts.
+                if partial.last_key_value().is_some_and(|(last, _)| *last >= index) {
+                    return None;
+                }
+                partial.insert(index, EntrySalts::from_cbor(salts)?);
             }
         }
         Some(Self { whole, partial })
@@ -160,13 +165,16 @@ pub(super) fn claims(signer: &str, session: &str, time: u64) -> CborItem<'static
 }
 
 pub(super) fn read_claims(sign1: &Sign1<'_>) -> Result<Claims, SignatureFault> {
-    let read = || {
-        let claims = sign1.protected.member(label::CWT_CLAIMS)?;
-        Some(Claims {
-            signer: claims.member(1)?.as_text()?.to_owned(),
-            session: claims.member(2)?.as_text()?.to_owned(),
-            time: claims.member(6).and_then(CborItem::as_uint),
-        })
+    let claims = sign1.protected.member(label::CWT_CLAIMS).ok_or(SignatureFault::NoClaims)?;
+    let text = |number| claims.member(number).and_then(CborItem::as_text).filter(|text| !text.is_empty());
+    let (Some(signer), Some(session)) = (text(1), text(2)) else { return Err(SignatureFault::NoClaims) };
+    // A limit that is not evaluated must not be ignored.
+    if claims.member(4).or_else(|| claims.member(5)).is_some() {
+        return Err(SignatureFault::LimitedTime);
+    }
+    let time = match claims.member(6) {
+        Some(time) => Some(time.as_uint().ok_or(SignatureFault::BadTime)?),
+        None => None,
     };
-    read().ok_or(SignatureFault::NoClaims)
+    Ok(Claims { signer: signer.to_owned(), session: session.to_owned(), time })
 }

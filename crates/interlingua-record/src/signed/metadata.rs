@@ -46,12 +46,10 @@ pub(super) fn unconfirmed(metadata: &CborItem<'_>, facts: &RecordFacts, payload:
     for (name, value) in members {
         let Some(name) = name.as_text() else { return Some("a name is not text".to_owned()) };
         let true_value = expected.as_ref().and_then(|expected| expected.named(name));
-        // A digest may be written in upper case.
+        // A digest may be written in upper case. A mixture of both is a changed byte.
         let is_same_digest = || {
-            let lower = |item: &CborItem<'_>| item.as_text().map(str::to_ascii_lowercase);
-            name.starts_with("content-hash")
-                && true_value.is_some()
-                && lower(value) == true_value.and_then(lower)
+            let upper = true_value.and_then(CborItem::as_text).map(str::to_ascii_uppercase);
+            name.starts_with("content-hash") && upper.is_some() && value.as_text() == upper.as_deref()
         };
         if true_value != Some(value) && !is_same_digest() {
             return Some(format!("`{name}`"));

@@ -32,6 +32,8 @@ pub enum ProofFacts {
         entry: Vec<u8>,
         /// The names of removed parts.
         removed: Vec<&'static str>,
+        /// Whether the whole entry was removed: `entry` is then the mark in its place.
+        is_removed: bool,
     },
     /// A record continues an earlier state of itself.
     Continuation {
@@ -159,9 +161,10 @@ pub fn verify_proof(
 ) -> Result<ProofFacts, SignatureFault> {
     let item = CborItem::decode(proof).map_err(|error| SignatureFault::Cose(error.into()))?;
     let form = item.named("form").and_then(CborItem::as_text).ok_or(SignatureFault::NotAProof)?;
-    let is_entry = match form {
-        ENTRY_FORM => true,
-        CONTINUATION_FORM => false,
+    // No signature covers other members.
+    let is_entry = match (form, item.as_map().map(<[_]>::len)) {
+        (ENTRY_FORM, Some(6)) => true,
+        (CONTINUATION_FORM, Some(4)) => false,
         _ => return Err(SignatureFault::NotAProof),
     };
     let head = head_named(&item, "head", key)?;
@@ -200,7 +203,12 @@ pub(super) fn proof_heads(file: &[u8]) -> Result<Option<Vec<Sign1<'static>>>, Si
 
 fn head_named(item: &CborItem<'_>, name: &str, key: &PublicKey) -> Result<TreeHead, SignatureFault> {
     let bytes = item.named(name).and_then(CborItem::as_bytes).ok_or(SignatureFault::NotAProof)?;
-    TreeHead::verify(&Sign1::decode(bytes)?, key)
+    let head = Sign1::decode(bytes)?;
+    // A proof discloses no salts of the head, and no signature covers other unprotected headers.
+    if head.unprotected.as_map().is_some_and(|headers| !headers.is_empty()) {
+        return Err(SignatureFault::NotAProof);
+    }
+    TreeHead::verify(&head, key)
 }
 
 fn verify_entry(item: &CborItem<'_>, head: TreeHead, path: &[Hash]) -> Result<ProofFacts, SignatureFault> {
@@ -212,7 +220,8 @@ fn verify_entry(item: &CborItem<'_>, head: TreeHead, path: &[Hash]) -> Result<Pr
     let (index, piece, salts) = read().ok_or(SignatureFault::NotAProof)?;
     // The scanner needs a record around the entry, and an entry before a separator.
     let before = if index == 0 { r#"{"session":{"entries":["# } else { r#"{"session":{"entries":[{}"# };
-    let mut visitor = OneEntry { at: u64::from(index > 0), salts, found: None };
+    let is_removed = salts == EntrySalts::Removed;
+    let mut visitor = OneEntry { at: u64::from(index > 0), length: piece.len(), salts, found: None };
     let record = before.as_bytes().chain(piece).chain("]}}".as_bytes());
     let facts = scan(record, &mut visitor).map_err(|_| SignatureFault::BadEntry)?;
     if facts.entries != visitor.at + 1 {
@@ -224,12 +233,13 @@ fn verify_entry(item: &CborItem<'_>, head: TreeHead, path: &[Hash]) -> Result<Pr
     if root_of_inclusion(index, head.size, leaf, path) != Some(head.root) {
         return Err(SignatureFault::BadProof);
     }
-    Ok(ProofFacts::Entry { head, index, entry, removed })
+    Ok(ProofFacts::Entry { head, index, entry, removed, is_removed })
 }
 
-/// Computes the leaf of the entry at one position.
+/// Computes the leaf of the entry at one position, if nothing follows the entry in its piece.
 struct OneEntry {
     at: u64,
+    length: usize,
     salts: EntrySalts,
     found: Option<(Option<Hash>, Vec<u8>, Vec<&'static str>)>,
 }
@@ -238,7 +248,7 @@ impl RecordVisitor for OneEntry {
     fn before(&mut self, _: &[u8]) {}
 
     fn entry(&mut self, entry: &ScannedEntry<'_>) -> Result<(), ScanFault> {
-        if entry.index == self.at {
+        if entry.index == self.at && entry.piece.len() == self.length {
             let removed = match &self.salts {
                 EntrySalts::Partial { parts, .. } => {
                     let gone = entry.parts.iter().zip(parts).filter(|(_, salt)| salt.is_none());

@@ -107,22 +107,24 @@ pub fn redact(
     };
     scan(input()?, &mut redactor)?;
     redactor.written.map_err(SignatureFault::Output)?;
-    sign1.unprotected = kept_salts(&salts, redactor.partial, &redactor.report).to_unprotected();
+    sign1.unprotected = kept_salts(&salts, redactor.partial, &redactor.report, head.size).to_unprotected();
     Ok((sign1.encode(), redactor.report))
 }
 
-/// The salts of the kept parts.
+/// The salts of the kept parts of these entries.
 fn kept_salts(
     salts: &RecordSalts,
     mut partial: BTreeMap<u64, EntrySalts>,
     report: &RedactReport,
+    entries: u64,
 ) -> RecordSalts {
     let removed = report.places.iter().filter(|(_, part)| part.is_none()).map(|(entry, _)| *entry);
     let removed: BTreeSet<u64> = removed.collect();
     // The salt of an entry gives the salts of all its parts, so it is hidden if one part is removed.
     let hidden: BTreeSet<u64> = removed.iter().chain(partial.keys()).copied().collect();
     partial.retain(|entry, _| !removed.contains(entry));
-    RecordSalts { whole: salts.whole.without(&hidden.into_iter().collect::<Vec<_>>()), partial }
+    let whole = salts.whole.without(&hidden.into_iter().collect::<Vec<_>>()).of_first(entries);
+    RecordSalts { whole, partial }
 }
 
 fn missing(plan: &RedactPlan, places: &BTreeSet<RedactedPlace>) -> Vec<RedactedPlace> {
@@ -324,7 +326,9 @@ impl RecordVisitor for Redactor<'_> {
 /// names no place that can be removed.
 pub fn place_of_pointer(pointer: &str) -> Option<RedactedPlace> {
     let mut names = pointer.strip_prefix("/session/entries/")?.split('/');
-    let entry = names.next()?.parse().ok()?;
+    let number = names.next()?;
+    // A JSON pointer has no sign and no leading zero.
+    let entry = number.parse::<u64>().ok().filter(|entry| entry.to_string() == number)?;
     match names.next() {
         None => Some((entry, None)),
         Some(name) => Some((entry, Some(REMOVABLE.into_iter().find(|part| *part == name)?))),

@@ -82,6 +82,16 @@ impl SaltSet {
         Self { nodes, path: Vec::new() }
     }
 
+    /// The salts of the first entries alone. A record that grows has the same salts for its later entries, so the file of its
+    /// redacted beginning must not hold them.
+    pub(super) fn of_first(&self, entries: u64) -> Self {
+        let mut nodes = Vec::new();
+        for node in &self.nodes {
+            keep_first(*node, entries, &mut nodes);
+        }
+        Self { nodes, path: Vec::new() }
+    }
+
     /// The set as CBOR: a list of depth, position and hash for each subtree.
     pub(super) fn to_cbor(&self) -> CborItem<'static> {
         let node = |node: &SaltNode| {
@@ -125,6 +135,16 @@ fn keep(node: SaltNode, hidden: &[u64], nodes: &mut Vec<SaltNode>) {
     }
 }
 
+/// Adds the largest subtrees of a node that end at this number of entries.
+fn keep_first(node: SaltNode, entries: u64, nodes: &mut Vec<SaltNode>) {
+    if node.end_entry() <= entries {
+        nodes.push(node);
+    } else if node.first_entry() < entries && node.depth < DEPTH {
+        keep_first(node.child(0), entries, nodes);
+        keep_first(node.child(1), entries, nodes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +160,21 @@ mod tests {
             assert_eq!(part.salt(entry), expected, "{entry}");
         }
         assert_eq!(all.salt(1 << 32), None);
+    }
+
+    #[test]
+    fn the_salts_of_the_first_entries_hold_no_salt_of_a_later_entry() {
+        let mut all = SaltSet::from_seed([7; 32]);
+        for entries in [0, 1, 2, 5, 64, 100] {
+            let mut first = SaltSet::from_cbor(&all.of_first(entries).to_cbor()).unwrap();
+            for entry in (0..130).chain([u64::from(u32::MAX)]) {
+                assert_eq!(
+                    first.salt(entry),
+                    all.salt(entry).filter(|_| entry < entries),
+                    "{entry} of {entries}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     if let Some((head, _)) = &earlier {
         check_continues(head, &walk, &session, settings.time)?;
     }
+    if let Some(entry) = walk.bad_mark {
+        return Err(SignatureFault::NoSalt(entry));
+    }
     let head = TreeHead {
         size: walk.size(),
         root: walk.root(),

@@ -7,13 +7,18 @@ use super::cbor::CborItem;
 use super::certificates::ChainFault;
 use super::cose::{CoseError, SHA_256, Sign1, label};
 use super::digest::Hash;
-use super::file::SignatureFile;
+use super::file::{SignatureFile, header_name};
 use super::head::{Claims, RecordSalts, TreeHead, read_claims};
 use super::keys::PublicKey;
 use super::metadata::unconfirmed;
 use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
-use super::sign::PAYLOAD_HASH;
+use super::sign::{PAYLOAD_HASH, RECORD_TYPE};
 use super::walk::{Removed, Tee, TreeWalk};
+
+/// The CoAP content format of JSON.
+const JSON_FORMAT: i64 = 50;
+/// The CoAP content format of CBOR.
+const CBOR_FORMAT: i64 = 60;
 
 /// The reason for which a signature does not hold, or a file is refused.
 #[derive(Debug)]
@@ -24,6 +29,16 @@ pub enum SignatureFault {
     Record(ScanFault),
     /// The protected header has no signer or no session.
     NoClaims,
+    /// The claims limit the time in which the signature counts (`exp`, `nbf`).
+    LimitedTime,
+    /// The time of signing is not a number of seconds.
+    BadTime,
+    /// The signed content is of another type than a record.
+    OtherType(String),
+    /// An unprotected header that no signed record has.
+    UnknownHeader(String),
+    /// The earlier file has no salt for this new entry.
+    NoSalt(u64),
     /// The record has no session id.
     NoSession,
     /// The digest of the record is not the signed digest.
@@ -118,6 +133,27 @@ impl fmt::Display for SignatureFault {
             SignatureFault::NoClaims => {
                 write!(out, "the signature names no signer and session (CWT claims `iss` and `sub`)")
             }
+            SignatureFault::LimitedTime => {
+                write!(
+                    out,
+                    "the signature limits its own validity (CWT claims `exp` or `nbf`), which this version does not evaluate"
+                )
+            }
+            SignatureFault::BadTime => {
+                write!(out, "the time of signing (CWT claim `iat`) is not a number of seconds")
+            }
+            SignatureFault::OtherType(name) => {
+                write!(out, "the signature is over content of the type {name}, and not over a record")
+            }
+            SignatureFault::UnknownHeader(name) => {
+                write!(out, "the unprotected header {name} is unknown, and no signature covers it")
+            }
+            SignatureFault::NoSalt(entry) => {
+                write!(
+                    out,
+                    "entry {entry}: the earlier file has no salt for new entries, because content was removed from its record"
+                )
+            }
             SignatureFault::NoSession => write!(out, "the record has no `session-id`"),
             SignatureFault::OtherBytes => write!(out, "the bytes of the record are not the signed bytes"),
             SignatureFault::BadDigest => {
@@ -142,7 +178,7 @@ impl fmt::Display for SignatureFault {
             SignatureFault::ReplacedSalts => {
                 write!(
                     out,
-                    "the salts were replaced: the record is unchanged, and does not lead to the signed root"
+                    "the salts or the tree head were replaced: the record is unchanged, and does not lead to the signed root"
                 )
             }
             SignatureFault::OtherFrame => {
@@ -254,6 +290,8 @@ pub struct HeadFacts {
     pub removed: Removed,
     /// The size of the earlier head that this head continues, if one was given.
     pub continues: Option<u64>,
+    /// Whether the record holds the digest of its source, which the head does not cover.
+    pub has_open_source: bool,
 }
 
 /// The result for a signature file.
@@ -360,6 +398,7 @@ fn check_envelope(
     pass: &RecordPass,
 ) -> Result<Option<EnvelopeFacts>, SignatureFault> {
     let (Some(sign1), Some(digest)) = (file.envelope(), pass.digest) else { return Ok(None) };
+    check_type(sign1)?;
     check_digest(sign1, file.is_by_digest(), &digest)?;
     if file.is_by_digest() || sign1.payload.is_some() {
         sign1.verify(key, None)?;
@@ -410,6 +449,26 @@ fn check_digest(sign1: &Sign1<'_>, is_by_digest: bool, digest: &Hash) -> Result<
     if signed == digest { Ok(()) } else { Err(SignatureFault::OtherBytes) }
 }
 
+/// Refuses a signature over content of another type: a key may sign other things than records. A signature without a type
+/// is accepted, as in the draft.
+fn check_type(sign1: &Sign1<'_>) -> Result<(), SignatureFault> {
+    for header in [label::CONTENT_TYPE, label::PREIMAGE_TYPE] {
+        let Some(item) = sign1.protected.member(header) else { continue };
+        let is_record = match (item.as_text(), item.as_int()) {
+            (Some(text), _) => {
+                let name = text.split([';', '+']).next().unwrap_or_default().trim_end().to_ascii_lowercase();
+                [RECORD_TYPE, "application/json", "application/cbor"].contains(&name.as_str())
+            }
+            (None, Some(number)) => [JSON_FORMAT, CBOR_FORMAT].contains(&number),
+            (None, None) => false,
+        };
+        if !is_record {
+            return Err(SignatureFault::OtherType(header_name(item)));
+        }
+    }
+    Ok(())
+}
+
 fn check_head(
     head: TreeHead,
     walk: &TreeWalk,
@@ -428,6 +487,9 @@ fn check_head(
     if walk.size() != head.size {
         return Err(SignatureFault::OtherSize { signed: head.size, found: walk.size() });
     }
+    if walk.has_other_salts() {
+        return Err(SignatureFault::BadSalts);
+    }
     if let Some(entry) = walk.bad_mark {
         return Err(SignatureFault::BadMark(entry));
     }
@@ -442,7 +504,12 @@ fn check_head(
     {
         return Err(SignatureFault::NotContinued(earlier.size));
     }
-    Ok(HeadFacts { head, removed: walk.removed.clone(), continues: earlier.map(|earlier| earlier.size) })
+    Ok(HeadFacts {
+        head,
+        removed: walk.removed.clone(),
+        continues: earlier.map(|earlier| earlier.size),
+        has_open_source: walk.has_open_source,
+    })
 }
 
 /// Refuses a head that is older than a head that the verifier has seen.

@@ -96,6 +96,8 @@ pub(super) struct TreeWalk {
     pub(super) removed: Removed,
     /// The first entry whose mark is invalid.
     pub(super) bad_mark: Option<u64>,
+    /// Whether the record holds the digest of its source, which the tree head does not cover.
+    pub(super) has_open_source: bool,
 }
 
 /// A copy of the entry that a proof is about.
@@ -117,7 +119,13 @@ impl TreeWalk {
             wanted: None,
             removed: Removed::default(),
             bad_mark: None,
+            has_open_source: false,
         }
+    }
+
+    /// Whether there are salts for entries that the record does not have.
+    pub(super) fn has_other_salts(&self) -> bool {
+        self.salts.partial.last_key_value().is_some_and(|(last, _)| *last >= self.size())
     }
 
     /// Notes the root of the first entries, to compare it with an earlier head.
@@ -188,6 +196,7 @@ impl RecordVisitor for TreeWalk {
     fn after(&mut self, bytes: &[u8], source: &SourceValue) {
         match source {
             SourceValue::At(value) => {
+                self.has_open_source = bytes.get(value.clone()) != Some(b"null");
                 self.frame.part(bytes.get(..value.start).unwrap_or_default());
                 self.frame.part(bytes.get(value.end..).unwrap_or_default());
             }

@@ -213,7 +213,7 @@ fn each_false_claim_of_a_record_is_found() {
     const DIGEST: &str = "digest";
     type Edit = fn(&mut Value);
     assert_eq!(check("record", record().to_string().as_bytes()).errors, 0);
-    let attacks: [(&str, &str, Edit); 22] = [
+    let attacks: [(&str, &str, Edit); 25] = [
         ("another type", "0/type", |r| r["session"]["entries"][0]["type"] = json!("assistant")),
         ("another origin", "0/origin", |r| r["session"]["entries"][0]["origin"] = json!("harness")),
         ("another id", DIGEST, |r| r["session"]["entries"][0]["id"] = json!("zz")),
@@ -235,6 +235,14 @@ fn each_false_claim_of_a_record_is_found() {
         ("a model", "agent-meta", |r| r["session"]["entries"][1]["model-id"] = json!("other")),
         ("the model of the session", "agent-meta", |r| {
             r["session"]["agent-meta"]["model-id"] = json!("other");
+        }),
+        ("another session", "session/session-id", |r| r["session"]["session-id"] = json!("other")),
+        ("another id of the record", "/id", |r| r["id"] = json!("other")),
+        // The digest is not compared with a log of another dialect.
+        ("another dialect of the source", "data/source/dialect", |r| {
+            let source = &mut r["session"]["vendor-ext"]["data"]["source"];
+            source["dialect"] = json!("pi");
+            source["sha-256"] = json!("0".repeat(64));
         }),
         ("a leaf", "vendor-ext/data/leaf", |r| {
             r["session"]["vendor-ext"]["data"]["leaf"] = json!("a1");
@@ -284,6 +292,22 @@ fn each_false_claim_of_a_record_is_found() {
         assert!(found.iter().any(is_there), "{name}: {:?}", report.problems);
         assert!(report.errors > 0);
     }
+}
+
+#[test]
+fn the_id_of_a_session_is_compared_only_if_the_log_has_an_id() {
+    let log = r#"{"type":"user","uuid":"a","message":{"role":"user","content":"hi"}}"#;
+    let mut options = Options::default();
+    options.source_name = Some("my-file".to_owned());
+    let side = |name| (Dialect::named(name).unwrap(), Role::Log);
+    let mut record = Vec::new();
+    Pipe::new(side("claude-code"), side("record"), &options)
+        .unwrap()
+        .finish_with(log.as_bytes(), &mut record);
+    let text = String::from_utf8(record).unwrap();
+    assert!(text.contains(r#""session-id":"my-file""#), "{text}");
+    assert_eq!(check("record", text.as_bytes()).errors, 0);
+    assert_eq!(check("record", text.replace("my-file", "another").as_bytes()).errors, 0);
 }
 
 #[test]
