@@ -58,8 +58,8 @@ fn arguments_of(item: GatheredItem<'_>) -> Option<NativeValue<'_>> {
     })
 }
 
-/// The arguments of a call as an object, for dialects that accept only objects. Free text becomes the object's only
-/// member; text that is a JSON object becomes that object.
+/// The arguments of a call as an object, for dialects that accept only objects. Free text, a list and a scalar become the
+/// object's only member; text that is a JSON object becomes that object.
 fn arguments_object<'g>(
     item: GatheredItem<'g>,
     kind: CallKind,
@@ -69,7 +69,8 @@ fn arguments_object<'g>(
         Some(NativeValue::Text(text)) => text,
         Some(NativeValue::Json(json)) => match json.text() {
             Some(text) => text.into_owned(),
-            None => return json.into(),
+            None if json.as_str().trim_start().starts_with('{') => return json.into(),
+            None => return wrapped(json.into(), log),
         },
         Some(object) => return object,
         None => return NativeObject::default().into(),
@@ -82,9 +83,14 @@ fn arguments_object<'g>(
     if kind != CallKind::FreeText && is_object(&mut TapeBuf::default(), plain) {
         return Raw::owned(plain.to_owned()).into();
     }
+    wrapped(text.into(), log)
+}
+
+/// An object with the arguments as its only member.
+fn wrapped<'g>(arguments: NativeValue<'g>, log: &mut LogBuilder<'_, '_>) -> NativeValue<'g> {
     log.note("arguments that are no JSON object became the member `input`");
     let mut object = NativeObject::new();
-    object.put("input", text);
+    object.put("input", arguments);
     object.into()
 }
 

@@ -139,11 +139,22 @@ impl HistoryWriter {
         }
     }
 
-    /// The head of an item of another agent that belongs to the session's main conversation, rewritten as an item of
-    /// that conversation.
-    fn in_own_thread<'a>(&self, head: &ItemHead<'a>) -> Option<ItemHead<'a>> {
-        let is_own = head.agent.is_some() && self.outline.as_ref()?.is_own_thread(head.id);
-        is_own.then(|| ItemHead { agent: None, parent_call: None, ..head.clone() })
+    /// The head of an item of another agent, if it has to change: an item that belongs to the session's main conversation
+    /// becomes an item of that conversation, and a subagent without a name is named after the call that started it.
+    fn with_agent<'a>(&self, head: &ItemHead<'a>) -> Option<ItemHead<'a>> {
+        let call = head.parent_call.as_ref();
+        if head.agent.is_none() && call.is_none() {
+            return None;
+        }
+        if self.is_own_thread(head) {
+            return Some(ItemHead { agent: None, parent_call: None, ..head.clone() });
+        }
+        head.agent.is_none().then(|| ItemHead { agent: call.cloned(), ..head.clone() })
+    }
+
+    /// Whether an item of another agent belongs to the session's main conversation.
+    fn is_own_thread(&self, head: &ItemHead<'_>) -> bool {
+        self.outline.as_ref().is_some_and(|outline| outline.is_own_thread(head.id))
     }
 
     /// Decides how a result that the target accepts is written.
@@ -504,13 +515,15 @@ pub(crate) const UNNAMED_RESULT: &str = "result without an id taken for that of 
 /// The text of a placeholder result.
 const NO_RESULT: &str = "[No result of this tool call was recorded.]";
 
-fn size_of_part(part: &Part<'_>) -> usize {
+pub(super) fn size_of_part(part: &Part<'_>) -> usize {
     match part {
         Part::Text(text) | Part::Summary(text) | Part::Refusal(text) => text.as_escaped().len(),
         Part::Json(json) => json.as_str().len(),
         Part::Media(media) => media.source.text().as_escaped().len(),
         Part::File(file) => file.diff.as_ref().map_or(0, |diff| diff.as_escaped().len()),
-        Part::Args(_) | Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => 64,
+        Part::Args(Args::Text(text)) => text.as_escaped().len(),
+        Part::Args(Args::Json(json)) => json.as_str().len(),
+        Part::Citation(_) | Part::Opaque(_) | Part::Cache(_) => 64,
     }
 }
 
@@ -522,8 +535,8 @@ impl Writer for HistoryWriter {
         if self.outline.as_ref().is_some_and(|outline| outline.is_left_out(head.id)) {
             return Err(Reason::Abandoned);
         }
-        let own = self.in_own_thread(head);
-        let head = own.as_ref().unwrap_or(head);
+        let changed = self.with_agent(head);
+        let head = changed.as_ref().unwrap_or(head);
         match self.writer.takes(head) {
             // The notice may hold an image that a later item refers to.
             Err(reason) if matches!(head.kind, ItemKind::Notice(_)) && head.within.is_none() => {
@@ -565,8 +578,10 @@ impl Writer for HistoryWriter {
                 if matches!(head.kind, ItemKind::Notice(_)) {
                     self.notice = Some(head.id);
                 }
-                let Some(own) = self.in_own_thread(head) else { return self.started(head, event, out) };
-                if head.within.is_none_or(|around| self.session.open.get(around).is_none()) {
+                let Some(own) = self.with_agent(head) else { return self.started(head, event, out) };
+                if own.agent.is_some() {
+                    out.ledger.note("a subagent without a name is named after the call that started it");
+                } else if head.within.is_none_or(|around| self.session.open.get(around).is_none()) {
                     out.lose_some(Field::ItemAgent, head.agent.as_ref(), Reason::Narrowed);
                     out.lose_some(Field::ItemParentCall, head.parent_call.as_ref(), Reason::Narrowed);
                     out.ledger.note("an item of another agent written as one of this conversation");

@@ -6,6 +6,7 @@
 //! ([`LogStage`]). This module does the rest: the choice of kept frames to fill, the fate of the other frames,
 //! separators, losses of built frames, ids, times and the facts of the session.
 
+mod answers_first;
 mod arguments;
 mod assets;
 mod budget;
@@ -100,6 +101,7 @@ macro_rules! said_by_kept_frames {
 }
 pub(crate) use said_by_kept_frames;
 
+pub(crate) use answers_first::AnswersFirst;
 pub use arguments::CallValues;
 pub(crate) use arguments::{SpelledArguments, arguments_text, name_with_group};
 pub(crate) use budget::CutResults;

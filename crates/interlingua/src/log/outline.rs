@@ -328,7 +328,7 @@ impl SessionOutline {
         self.steps.push(OutlineStep {
             item: head.id.0,
             parent,
-            agent: head.agent.as_ref().map_or(0, key),
+            agent: head.agent.as_ref().or(head.parent_call.as_ref()).map_or(0, key),
             parent_call: head.parent_call.as_ref().map_or(0, key),
             place: own.map_or(number, |own| *self.places.entry(own).or_insert(number)),
             marks,

@@ -43,7 +43,7 @@ use crate::error::{Code, Error, Place, Problem, Window};
 use crate::framing::{Frame, FrameKind, Framer};
 use crate::json::{JsonBuffer, Output};
 use crate::ledger::{Ledger, Leftover, LeftoverBody, Reason, Report};
-use crate::log::{CutResults, HistoryWriter, MappedTools, MovedSession};
+use crate::log::{AnswersFirst, CutResults, HistoryWriter, MappedTools, MovedSession};
 use crate::model::{Event, ItemHead, SupportTable, supports_everything};
 use crate::sniff;
 use crate::tape::{Fault, Limits, TapeBuf, Val};
@@ -241,6 +241,7 @@ impl Pipe {
         let mut made = (writer.make)(options);
         if to.0.plane == Plane::Log && to.1 == Role::Log {
             made = Box::new(HistoryWriter::new(made, to.0.name, writer.support, options.outline.clone()));
+            made = AnswersFirst::before(made, to.0.name, writer.support, options.outline.clone());
             made = MovedSession::before(made, options);
             made = CutResults::before(made, options);
             made = MappedTools::before(made, to.0.name, options);

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Law, Way, can_write, fixtures};
 use interlingua::dialects::{DIALECTS, Dialect, Options, Plane, Role};
+use interlingua::fold::{Content, Item, Transcript};
 use interlingua::ledger::{Leftover, Report};
 use interlingua::log::OutlineReader;
-use interlingua::model::{Event, ItemKind};
+use interlingua::model::{Args, Author, Event, ItemId, ItemKind, Part};
 use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -67,6 +68,19 @@ struct Told {
     parents: BTreeMap<(usize, String), String>,
     starts: usize,
     calls: usize,
+    /// The calls, results and prompts of the main conversation, by session.
+    turns: Vec<(usize, Turn)>,
+    pictures: usize,
+    of_subagents: BTreeSet<ItemId>,
+    /// The last message of a user, until its text comes.
+    prompt: Option<ItemId>,
+}
+
+#[derive(Debug)]
+enum Turn {
+    Call(String),
+    Result(String),
+    Prompt,
 }
 
 #[derive(Debug)]
@@ -93,6 +107,20 @@ impl Writer for Gather {
                 if let (Some(own), Some(parent)) = (id(&head.native_id), id(&head.parent)) {
                     told.parents.insert((told.sessions.len(), own), parent);
                 }
+                let around = head.within.is_some_and(|around| told.of_subagents.contains(&around));
+                if head.agent.is_some() || head.parent_call.is_some() || around {
+                    told.of_subagents.insert(head.id);
+                } else {
+                    let turn = match &head.kind {
+                        ItemKind::ToolCall(call) => id(&call.call_id).map(Turn::Call),
+                        ItemKind::ToolResult(result) => id(&result.call_id).map(Turn::Result),
+                        _ => None,
+                    };
+                    told.turns.extend(turn.map(|turn| (told.sessions.len(), turn)));
+                    if head.kind == ItemKind::Message {
+                        told.prompt = (head.author == Author::User).then_some(head.id);
+                    }
+                }
                 let steps = told.sessions.last_mut().expect("just added");
                 match &head.kind {
                     ItemKind::ToolCall(call) => {
@@ -101,6 +129,13 @@ impl Writer for Gather {
                     }
                     ItemKind::ToolResult(result) => steps.push(Step::Result(id(&result.call_id))),
                     _ => {}
+                }
+            }
+            Event::ItemDelta(delta) if matches!(delta.value, Part::Media(_)) => told.pictures += 1,
+            Event::ItemDelta(delta) if told.prompt == Some(delta.item) => {
+                if let Part::Text(_) = delta.value {
+                    told.prompt = None;
+                    told.turns.push((told.sessions.len(), Turn::Prompt));
                 }
             }
             _ => {}
@@ -203,6 +238,27 @@ fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
     found
 }
 
+/// The prompts between a call and its result. The APIs that continue a session refuse such a history.
+fn prompts_within_calls(to: Way, out: &[u8]) -> Vec<String> {
+    let mut open = BTreeSet::new();
+    let mut found = Vec::new();
+    if to.0.name == "cursor" {
+        // Logs of this dialect have no results.
+        return found;
+    }
+    for (session, turn) in read(to, out).turns {
+        match turn {
+            Turn::Call(id) => _ = open.insert((session, id)),
+            Turn::Result(id) => _ = open.remove(&(session, id)),
+            Turn::Prompt => {
+                let of_session = open.iter().filter(|(of, _)| *of == session);
+                found.extend(of_session.map(|(_, id)| format!("a prompt comes before the result of `{id}`")));
+            }
+        }
+    }
+    found
+}
+
 /// For each message in a log with subagent messages: whether a subagent wrote it.
 fn lines_of_subagents(to: Way, out: &[u8]) -> Vec<bool> {
     let is_subagents = match to.0.name {
@@ -221,12 +277,19 @@ fn values(out: &[u8]) -> Vec<Value> {
 }
 
 fn sound(law: &mut Law, name: &str, from: Way, bytes: &[u8]) {
-    let sessions = read(from, bytes).starts.max(1);
+    let Told { starts, pictures, .. } = read(from, bytes);
+    let sessions = starts.max(1);
     for to in log_targets(from) {
         let (out, report) = convert(from, to, bytes);
         law.holds(report.adds_up(), || format!("{name} to {}: the report does not add up", to.0.name));
         let found = breaches(to, &out, sessions);
         law.holds(found.is_empty(), || format!("{name} to {}: {}", to.0.name, found[0]));
+        let found = prompts_within_calls(to, &out);
+        law.holds(found.is_empty(), || format!("{name} to {}: {}", to.0.name, found[0]));
+        let written = read(to, &out).pictures;
+        law.holds(written <= pictures, || {
+            format!("{name} to {}: {written} pictures of {pictures}", to.0.name)
+        });
         let of_subagents = lines_of_subagents(to, &out);
         law.holds(of_subagents.is_empty() || of_subagents.contains(&false), || {
             format!("{name} to {}: every line is a subagent's, and the session has none", to.0.name)
@@ -311,6 +374,45 @@ fn an_empty_text_beside_a_call_is_not_written() {
             assert!(!out.contains(r#""text":"""#), "{name} to {}: {out}", to.0.name);
         }
     }
+}
+
+/// APIs refuse a call whose arguments are no object.
+#[test]
+fn arguments_of_a_written_call_are_an_object() {
+    let from = log("cursor");
+    for input in ["true", "7", "[1,2]", r#""text""#, r#"{"a":1}"#] {
+        let input: Value = serde_json::from_str(input).expect("JSON");
+        let call = json!([{"type": "tool_use", "name": "f", "input": input}]);
+        let bytes = lines(&[
+            json!({"role": "user", "message": {"content": [{"type": "text", "text": "go"}]}}),
+            json!({"role": "assistant", "message": {"content": call}}),
+        ]);
+        for to in log_targets(from) {
+            let (out, report) = convert(from, to, &bytes);
+            assert!(report.adds_up(), "{input} to {}", to.0.name);
+            let (read, _) = Transcript::read(to, &out, &Options::default()).expect("readable");
+            let written: Vec<_> = read.items.iter().flat_map(arguments_in).collect();
+            let wanted = if input.is_object() { input.clone() } else { json!({"input": input}) };
+            let wanted = [if to.0.name == "codex" { input.clone() } else { wanted }];
+            assert!(RECORDS.contains(&to.0.name) || written == wanted, "to {}: {written:?}", to.0.name);
+        }
+    }
+}
+
+/// The arguments of all calls within an item, as JSON.
+fn arguments_in(item: &Item) -> Vec<Value> {
+    let of_content = |content: &Content| match content {
+        Content::Item(inner) => arguments_in(inner),
+        Content::Part(_, Part::Args(Args::Json(json))) => {
+            vec![serde_json::from_str(json.as_str()).expect("JSON")]
+        }
+        Content::Part(_, Part::Args(Args::Text(text))) => {
+            let text = text.decode();
+            vec![serde_json::from_str(&text).unwrap_or_else(|_| json!(text))]
+        }
+        Content::Part(..) => Vec::new(),
+    };
+    item.content.iter().flat_map(of_content).collect()
 }
 
 /// A subagent message before the first message of the session does not make the log the subagent's.

@@ -424,7 +424,9 @@ fn built_message<'g>(
         data.put("content", NativeValue::Joined(texts)).put("toolRequests", calls).append(thoughts);
         return Some(("assistant.message", data));
     }
-    let pictures = pictures(item, "blob");
+    // The pictures of a result are in its own line.
+    let is_result = item.of() == ItemKindTag::Result;
+    let pictures = if is_result { Vec::new() } else { pictures(item, "blob") };
     if texts.is_empty() && pictures.is_empty() {
         return None;
     }
