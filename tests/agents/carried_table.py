@@ -21,15 +21,15 @@ def read(text):
     return marks
 
 
-def write(text, marks, dialects):
+def write(text, marks, sources, targets):
     """The document with the table of these marks."""
-    lines = ["| source | " + " | ".join(dialects) + " |", "|---|" + "---|" * len(dialects)]
-    for source in dialects:
-        cells = ["" if source == target else "/".join(marks.get((source, target, kind), "-") for kind in KINDS) for target in dialects]
+    lines = ["| source | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    for source in sources:
+        cells = ["" if source == target else "/".join(marks.get((source, target, kind), "-") for kind in KINDS) for target in targets]
         lines.append(f"| {source} | " + " | ".join(cells) + " |")
     counts = [mark for mark in marks.values()]
     whole = sum(mark in ("ok", "act") for mark in counts)
-    lines += ["", f"{len(counts)} of {len(dialects) * (len(dialects) - 1) * len(KINDS)} sessions run, {whole} complete."]
+    lines += ["", f"{len(counts)} of {sum(source != target for source in sources for target in targets) * len(KINDS)} sessions run, {whole} complete."]
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1]
 
@@ -40,9 +40,9 @@ def between(text):
     return text.split(BEGIN)[1].split(END)[0]
 
 
-def update(path, matrix, dialects):
+def update(path, matrix, sources, targets):
     """Puts the verdicts of a run into the table of a document."""
     text = path.read_text()
     marks = read(text)
     marks.update({(source, target, kind): verdict.mark() for (source, target, kind), verdict in matrix.items() if kind in KINDS})
-    path.write_text(write(text, marks, dialects))
+    path.write_text(write(text, marks, sources, targets))

@@ -17,6 +17,8 @@ ACTS = {
     ("codex", "cuts a long result"): "Codex cuts a result of more than about 10,000 tokens in the middle and marks the place; both ends are compared",
     ("codex", "sends its context anew"): "Codex leaves out the context messages of its own earlier runs and sends the present context",
     ("codex", "sends items alone"): "Codex sends no text that its own log holds only in an event of the screen",
+    ("droid", "shortens a result of an edit"): "Droid sends a sentence instead of the result of an earlier edit",
+    ("cline", "cuts a long result"): "Cline cuts a result of more than 8,000 characters in the middle and marks the place; both ends are compared",
     ("pi", "sends a summary alone"): "Pi sends the summary of a compaction in its own log instead of the entries before it; the rest is compared",
     ("gemini-cli", "masks an old result"): "Gemini CLI moves an old long result to a file and sends a note; the file is compared",
     ("gemini-cli", "leaves out a command"): "Gemini CLI sends no text of the user that begins with / or ?",
@@ -39,7 +41,7 @@ NO_RESULT = re.compile(
     r"|Tool execution (was )?(aborted|interrupted)|interrupted before|result .*missing", re.I)
 
 # Results that programs send for an empty one.
-EMPTY = re.compile(r"<system>Tool output is empty\.</system>")
+EMPTY = re.compile(r"<system>Tool output is empty\.</system>|\(empty result\)")
 
 # What a source says: `things` in order, its system prompts, texts that are no part of its history (rewound turns, subagents), and the
 # texts that it holds only for its screen or its queue. `is_compacted`: the source program itself replaces the beginning by a summary.
@@ -77,14 +79,15 @@ def read_request(body, target):
 
 
 def reader_of(target):
-    if target in ("claude-code", "pi"):
+    if target in ("claude-code", "pi", "droid", "goose", "cline"):
         return lambda message, said: read_blocks(message.get("content"), message.get("role"), said)
     if target == "codex":
         return read_item
     return GeminiReader() if target == "gemini-cli" else read_chat_message
 
 
-REFUSED = {"claude-code": refused_messages, "pi": refused_messages, "codex": refused_responses, "gemini-cli": refused_gemini}
+REFUSED = {"claude-code": refused_messages, "pi": refused_messages, "codex": refused_responses, "gemini-cli": refused_gemini,
+           "droid": refused_messages, "goose": refused_messages, "cline": refused_messages}
 
 
 def read_chat_message(message, said):
@@ -282,11 +285,13 @@ class Judge:
         return None
 
     def act_on_result(self, thing, answer):
-        cut = re.split(r"…\d+ (?:tokens|chars) truncated…", answer)
-        if self.target == "codex" and len(cut) == 2:
+        cut = re.split(r"…\d+ (?:tokens|chars) truncated…|\s*\.\.\.\[truncated \d+ chars\]\.\.\.\s*", answer)
+        if self.target in ("codex", "cline") and len(cut) == 2:
             whole = squeezed(thing.value)
             if whole.startswith(squeezed(cut[0])) and whole.endswith(squeezed(cut[1])):
                 return "cuts a long result"
+        if self.target == "droid" and answer == "The file has been updated successfully.":
+            return "shortens a result of an edit"
         masked = re.search(r"<tool_output_masked>.*Full output available at: (\S+)", answer, re.S)
         if self.target == "gemini-cli" and masked and same_result(thing.value, told_in(self.files.get(masked[1], ""))):
             return "masks an old result"

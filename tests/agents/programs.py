@@ -10,11 +10,14 @@ import hashlib
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from model import ANSWER, PROMPT, Model
 from sessions import lines_of
@@ -101,12 +104,15 @@ class Run:
             return session, path
         return self.carry(self.home, self.cwd)
 
-    def start(self, arguments, answers=True, cwd=None, **more):
-        """Runs the program with those arguments; ends it, and all it started, in time."""
+    def environment(self, more):
         proxy = f"http://127.0.0.1:{self.port}"
-        env = {
+        return {
             "PATH": f"{self.programs}:{os.environ['PATH']}", "HOME": str(self.home), "TMPDIR": str(self.home), "HTTPS_PROXY": proxy,
             "HTTP_PROXY": proxy, "NO_PROXY": "127.0.0.1,localhost", "TERM": "dumb", "LANG": "C.UTF-8", **more}
+
+    def start(self, arguments, answers=True, cwd=None, **more):
+        """Runs the program with those arguments; ends it, and all it started, in time."""
+        env = self.environment(more)
         with open(self.home / "stdout", "wb") as stdout, open(self.home / "stderr", "wb") as stderr:
             child = subprocess.Popen(
                 [self.command, *arguments], cwd=cwd or self.cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
@@ -127,6 +133,40 @@ class Run:
             raise Failed(f"no end after {PATIENCE} s, {asked} asking the model; stderr: {err[-200:]!r}")
         if code != 0 or answers and ANSWER not in out:
             raise Failed(f"exit code {code}; stdout: {out[-200:]!r}; stderr: {err[-300:]!r}")
+
+    def ask_in_terminal(self, arguments, **more):
+        """Runs the program in a terminal, types the question, and ends the program, and all it started, after its request."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.cwd)
+            os.execve(self.command, [str(self.command), *arguments], self.environment({"TERM": "xterm-256color", **more}))
+        seen, begin, typed = b"", time.monotonic(), 0
+        try:
+            while not self.asked() and time.monotonic() < begin + PATIENCE:
+                if select.select([terminal], [], [], 0.2)[0]:
+                    try:
+                        seen += os.read(terminal, 65536)
+                    except OSError:  # the program has ended
+                        break
+                # The screen is drawn after some seconds; the end of the line is typed until the program takes it.
+                if time.monotonic() > begin + 6 + 3 * typed:
+                    os.write(terminal, b"\r" if typed else PROMPT.encode())
+                    typed += 1
+        finally:
+            os.close(terminal)
+            self.end_all()
+            os.waitpid(child, 0)
+        if not self.asked():
+            raise Failed(f"the model was not asked; screen: {seen[-300:]!r}")
+
+    def end_all(self):
+        """Ends every process with this home folder: a program may leave others behind."""
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if f"HOME={self.home}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(folder.name), signal.SIGKILL)
+            except (OSError, ProcessLookupError):
+                continue
 
     def asked(self):
         """The requests that hold the question. A request without tools asks for a title, or which model is to answer."""
@@ -302,6 +342,45 @@ def resume_copilot(run, text):
         COPILOT_OFFLINE="true", COPILOT_AUTO_UPDATE="false", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="2000000")
 
 
+def resume_droid(run, text):
+    settings = {"customModels": [{
+        "model": "scripted", "id": "custom:scripted-0", "index": 0, "displayName": "scripted", "provider": "anthropic",
+        "baseUrl": f"http://127.0.0.1:{run.port}", "apiKey": "none", "maxOutputTokens": 8192, "maxContextLimit": 2000000}]}
+    (run.home / ".factory").mkdir()
+    (run.home / ".factory/settings.json").write_text(json.dumps(settings))
+    session = first_value(text, "id") or SOME_SESSION
+    session, _ = run.place(run.home / ".factory/sessions" / str(run.cwd).replace("/", "-") / f"{session}.jsonl", text, session)
+    # Droid asks its server for the session first, and takes the answer 404 for "only here".
+    run.start(["exec", "-m", "custom:scripted-0", "-s", session, "-o", "json", PROMPT], FACTORY_API_KEY="fk-none",
+              FACTORY_API_BASE_URL=f"http://127.0.0.1:{run.port}")
+
+
+def resume_goose(run, text):
+    env = {"GOOSE_PROVIDER": "anthropic", "GOOSE_MODEL": "claude-sonnet-4-5", "ANTHROPIC_HOST": f"http://127.0.0.1:{run.port}",
+           "ANTHROPIC_API_KEY": "none", "GOOSE_DISABLE_KEYRING": "1", "GOOSE_CONTEXT_LIMIT": "2000000"}
+    name, file = run.place(run.home / "session.json", text, text and json.loads(text)["name"])
+    run.start(["session", "import", str(file)], answers=False, **env)
+    run.start(["run", "--no-profile", "--resume", "--name", name, "-t", PROMPT], **env)
+
+
+def resume_cline(run, text):
+    session = text and json.loads(text)["sessionId"]
+    settings = {"provider": "anthropic", "apiKey": "none", "model": "claude-sonnet-4-5", "baseUrl": f"http://127.0.0.1:{run.port}/v1"}
+    providers = {"anthropic": {"settings": settings, "updatedAt": "2026-11-19T20:57:52.343Z", "tokenSource": "manual"}}
+    file = run.home / ".cline/data/settings/providers.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"version": 1, "lastUsedProvider": "anthropic", "modes": {}, "providers": providers}))
+    folder = run.home / ".cline/data/sessions" / session
+    session, _ = run.place(folder / f"{session}.messages.json", text, session)
+    if run.carry is None:
+        (folder / f"{session}.json").write_text(json.dumps({
+            "version": 1, "session_id": session, "source": "cli", "pid": 0, "started_at": "2026-11-19T20:57:52.534Z", "status": "completed",
+            "interactive": True, "provider": "cline", "model": "unknown", "cwd": str(run.cwd), "workspace_root": str(run.cwd),
+            "enable_tools": True, "enable_spawn": True, "enable_teams": True, "messages_path": str(folder / f"{session}.messages.json")}))
+    # Cline takes a question for a session only in a terminal.
+    run.ask_in_terminal(["--id", session])
+
+
 # Amp and Cursor are missing: the loop of both runs on their vendor's server.
 PROGRAMS = [
     Program("claude-code", "@anthropic-ai/claude-code@2.1.325", "claude", resume_claude),
@@ -313,4 +392,7 @@ PROGRAMS = [
     Program("kimi-code", "@moonshot-ai/kimi-code@2.1.0 node@22", "kimi", resume_kimi_code),
     Program("pi", "@mariozechner/pi-coding-agent@0.73.1", "pi", resume_pi),
     Program("copilot-cli", "@github/copilot@1.0.102", "copilot", resume_copilot),
+    Program("droid", "droid@0.215.0", "droid", resume_droid),
+    Program("goose", "@aaif/goose@0.20.1", "goose", resume_goose),
+    Program("cline", "cline@3.0.65", "cline", resume_cline),
 ]

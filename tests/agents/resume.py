@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sessions of nine agents, converted to each of the nine logs, resumed in the real programs.
+"""Sessions of nine agents, converted to each of twelve logs, resumed in the real programs.
 
 Each program gets a converted session as `interlingua convert` wrote it, and one question; a scripted model on loopback answers and keeps the
 request. Every text, call with its arguments, and result of the *source* file, read by the independent readers of tests/logs, must
@@ -84,7 +84,7 @@ def main():
         acts.update(f"{program.dialect}: {act}" for act in verdict.acts)
         matrix[source, program.dialect, kind] = verdict
     if options.table:
-        carried_table.update(options.table, matrix, list(SESSIONS))
+        carried_table.update(options.table, matrix, list(SESSIONS), [program.dialect for program in PROGRAMS])
     sys.exit(show_matrix(matrix, acts))
 
 
@@ -196,7 +196,7 @@ def log_strings(text):
 
 
 # Programs that try to fetch a list of models or a version, and go on without an answer.
-REACHES_OUT = ("gemini-cli", "qwen-code", "opencode", "kimi-cli", "kimi-code", "copilot-cli")
+REACHES_OUT = ("gemini-cli", "qwen-code", "opencode", "kimi-cli", "kimi-code", "copilot-cli", "droid", "cline")
 
 
 def keep(options, path, source, program, what, text):

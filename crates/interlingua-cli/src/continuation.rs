@@ -87,6 +87,11 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
     let Some(agent) = Successor::named(&args.agent) else {
         return Err(CommandError::Usage(format!("no agent `{}` goes on with sessions", args.agent), None));
     };
+    if args.model.is_some() && agent.model_flag.is_none() {
+        let text = format!("`{}` has no flag for a model when it goes on with a session", agent.program);
+        let hint = "leave out `--model`, and choose the model in the agent".to_owned();
+        return Err(CommandError::Usage(text, Some(hint)));
+    }
     let path = match &args.session {
         Some(path) => path.clone(),
         None => chosen(agent, talk)?,
@@ -124,8 +129,8 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
     talk.say(&format!("{} is written to {}\n", carried.id, safe::path_name(&carried.file)));
     let mut placement = placement;
     replace_path(&mut placement, &carried.file);
-    if let Some(model) = &args.model {
-        placement.resume.extend([agent.model_flag.into(), model.into()]);
+    if let (Some(model), Some(flag)) = (&args.model, agent.model_flag) {
+        placement.resume.extend([flag.into(), model.into()]);
     }
     if args.json {
         return talk::data(to_json(agent, &placement, (&carried, &cwd), &comparison).as_bytes());
@@ -222,7 +227,13 @@ impl Carrying<'_> {
             let placement = self.agent.place(&new).ok_or_else(no_home)?;
             match CarriedSession::find(self.environment, self.agent.dialect, &placement.id) {
                 Some(earlier) if !earlier.has_gone_on(self.environment) => {
-                    return Ok((uuid, Some(earlier)));
+                    if self.agent.is_replaceable(&placement, self.environment) {
+                        return Ok((uuid, Some(earlier)));
+                    }
+                    talk.say(&format!(
+                        "{} is imported already; the session is written as a new one\n",
+                        placement.id
+                    ));
                 }
                 Some(earlier) => {
                     let place = safe::path_name(&earlier.file);
@@ -285,6 +296,7 @@ impl Carrying<'_> {
             .with_source_place(input.place())
             .with_session_id(placement.written_id.clone())
             .with_cwd(self.cwd.to_string_lossy().into_owned())
+            .with_title(placement.written_title.clone())
             .with_model(args.model.clone())
             .with_now(now())
             .with_whole(true);
@@ -426,9 +438,12 @@ fn undo(
                 continue;
             }
         }
-        if agent.dialect == "opencode" {
-            talk.say(&format!("an imported session is removed by `opencode session delete {}`\n", copy.id));
-        }
+        let removal = match agent.dialect {
+            "opencode" => format!("opencode session delete {}", copy.id),
+            "goose" => format!("goose session remove --name {}", copy.id),
+            _ => continue,
+        };
+        talk.say(&format!("an imported session is removed by `{removal}`\n"));
     }
     failed.map_or(Ok(Exit::Done), Err)
 }

@@ -30,22 +30,30 @@ pub struct Successor {
     pub dialect: &'static str,
     /// The command of the agent.
     pub program: &'static str,
-    /// The flag that chooses a model.
-    pub model_flag: &'static str,
+    /// The flag that chooses a model, if the command that goes on has one.
+    pub model_flag: Option<&'static str>,
     place: fn(&NewSession<'_>) -> Option<SuccessorPlace>,
 }
 
 /// The agents that go on with a session on this machine. The sessions of Amp and Cursor are on servers of their vendors.
 pub static SUCCESSORS: &[Successor] = &[
-    Successor { dialect: "claude-code", program: "claude", model_flag: "--model", place: in_claude_code },
-    Successor { dialect: "codex", program: "codex", model_flag: "--model", place: in_codex },
-    Successor { dialect: "gemini-cli", program: "gemini", model_flag: "--model", place: in_gemini_cli },
-    Successor { dialect: "qwen-code", program: "qwen", model_flag: "--model", place: in_qwen_code },
-    Successor { dialect: "opencode", program: "opencode", model_flag: "--model", place: in_opencode },
-    Successor { dialect: "copilot-cli", program: "copilot", model_flag: "--model", place: in_copilot },
-    Successor { dialect: "kimi-cli", program: "kimi", model_flag: "--model", place: in_kimi_cli },
-    Successor { dialect: "kimi-code", program: "kimi", model_flag: "--model", place: in_kimi_code },
-    Successor { dialect: "pi", program: "pi", model_flag: "--model", place: in_pi },
+    Successor {
+        dialect: "claude-code",
+        program: "claude",
+        model_flag: Some("--model"),
+        place: in_claude_code,
+    },
+    Successor { dialect: "codex", program: "codex", model_flag: Some("--model"), place: in_codex },
+    Successor { dialect: "gemini-cli", program: "gemini", model_flag: Some("--model"), place: in_gemini_cli },
+    Successor { dialect: "qwen-code", program: "qwen", model_flag: Some("--model"), place: in_qwen_code },
+    Successor { dialect: "opencode", program: "opencode", model_flag: Some("--model"), place: in_opencode },
+    Successor { dialect: "copilot-cli", program: "copilot", model_flag: Some("--model"), place: in_copilot },
+    Successor { dialect: "kimi-cli", program: "kimi", model_flag: Some("--model"), place: in_kimi_cli },
+    Successor { dialect: "kimi-code", program: "kimi", model_flag: Some("--model"), place: in_kimi_code },
+    Successor { dialect: "pi", program: "pi", model_flag: Some("--model"), place: in_pi },
+    Successor { dialect: "droid", program: "droid", model_flag: None, place: in_droid },
+    Successor { dialect: "goose", program: "goose", model_flag: None, place: in_goose },
+    Successor { dialect: "cline", program: "cline", model_flag: Some("--model"), place: in_cline },
 ];
 
 /// The facts that a place depends on.
@@ -81,6 +89,8 @@ pub struct SuccessorPlace {
     pub resume: Vec<OsString>,
     /// The id that the log needs; `None` if the log holds no id.
     pub written_id: Option<String>,
+    /// The title by which the agent finds the session, if its id is not known before the agent has imported it.
+    pub written_title: Option<String>,
 }
 
 impl Successor {
@@ -93,8 +103,12 @@ impl Successor {
 
     /// Whether no session of the agent is at a place or has its id.
     pub fn is_free(&self, place: &SuccessorPlace, environment: &Environment) -> bool {
-        !place.file.exists()
-            && !(self.dialect == imported::IMPORTS && imported::is_imported(environment, &place.id))
+        !place.file.exists() && !imported::is_imported(environment, self.dialect, &place.id)
+    }
+
+    /// Whether a copy that has not gone on can be replaced. Each import into Goose makes a further session.
+    pub fn is_replaceable(&self, place: &SuccessorPlace, environment: &Environment) -> bool {
+        self.dialect != imported::GOOSE || !imported::is_imported(environment, self.dialect, &place.id)
     }
 
     /// The place of a new session; `None` if the user has no home folder.
@@ -115,9 +129,14 @@ impl NewSession<'_> {
         cwd.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
     }
 
+    /// The time as `2026-11-01T10:20:30.000Z`.
+    fn time(&self) -> String {
+        time::utc(&interlingua::json::Raw::owned(self.now.to_string())).unwrap_or_default()
+    }
+
     /// The time as `2026-11-01T10-20-30`.
     fn file_time(&self) -> String {
-        let time = time::utc(&interlingua::json::Raw::owned(self.now.to_string())).unwrap_or_default();
+        let time = self.time();
         time.get(..19).unwrap_or("1970-01-01T00-00-00").replace(':', "-")
     }
 }
@@ -126,6 +145,7 @@ impl NewSession<'_> {
 fn placed(id: String, file: PathBuf, resume: &[&str]) -> SuccessorPlace {
     SuccessorPlace {
         written_id: Some(id.clone()),
+        written_title: None,
         id,
         file,
         folder: None,
@@ -241,6 +261,44 @@ fn in_pi(session: &NewSession<'_>) -> Option<SuccessorPlace> {
     Some(placement)
 }
 
+fn in_droid(session: &NewSession<'_>) -> Option<SuccessorPlace> {
+    // Droid replaces separators alone.
+    let project = session.cwd.to_string_lossy().replace(['/', '\\'], "-");
+    let folder = session.folder("droid")?.join("sessions").join(project);
+    let file = folder.join(format!("{}.jsonl", session.uuid));
+    Some(placed(session.uuid.to_owned(), file, &["--resume", session.uuid]))
+}
+
+/// Goose has a database; it imports a document by a command of its own, and gives it an id that is not known before. The command
+/// that goes on names the session by its title.
+fn in_goose(session: &NewSession<'_>) -> Option<SuccessorPlace> {
+    let id = format!("carried-{}", session.uuid.get(..13)?);
+    let file = carried_folder(session.environment)?.join(imported::GOOSE).join(format!("{id}.json"));
+    let mut placement = placed(id.clone(), file, &["session", "--resume", "--name", &id]);
+    placement.prepare = Some(vec!["session".into(), "import".into(), placement.file.clone().into()]);
+    placement.written_title = Some(id);
+    Some(placement)
+}
+
+/// Cline starts an empty session, silently, if the facts beside the messages have no provider and no model. It goes on with the
+/// provider and the model that it was used with last.
+fn in_cline(session: &NewSession<'_>) -> Option<SuccessorPlace> {
+    let home = session.folder("cline")?;
+    let id = session.uuid;
+    let folder = home.join("sessions").join(id);
+    let file = folder.join(format!("{id}.messages.json"));
+    let (cwd, time) = (session.cwd.to_string_lossy(), session.time());
+    let facts = json!({
+        "version": 1, "session_id": id, "source": "cli", "pid": 0, "started_at": time, "ended_at": time, "status": "completed",
+        "interactive": true, "provider": "cline", "model": "unknown", "cwd": cwd, "workspace_root": cwd,
+        "enable_tools": true, "enable_spawn": true, "enable_teams": true, "messages_path": file.to_string_lossy(),
+    });
+    let mut placement = placed(id.to_owned(), file, &["--id", id]);
+    placement.beside = vec![(folder.join(format!("{id}.json")), facts.to_string())];
+    placement.folder = Some((folder, home));
+    Some(placement)
+}
+
 /// The id of the copy of a session in another agent: the same for the same source, agent and number.
 pub fn new_id(source: &str, agent: &str, number: u32) -> String {
     let digest = hex(&Sha256::digest(format!("{source}\n{agent}\n{number}")));
@@ -350,7 +408,7 @@ impl CarriedSession {
     /// Whether the session has gone on in the agent since it was written.
     pub fn has_gone_on(&self, environment: &Environment) -> bool {
         self.file.exists() && !self.is_unchanged()
-            || self.agent == imported::IMPORTS && imported::has_gone_on(environment, &self.id, &self.file)
+            || imported::has_gone_on(environment, &self.agent, &self.id, &self.file)
     }
 
     /// Removes the files of the session, unless it has gone on.

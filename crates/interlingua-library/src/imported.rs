@@ -1,5 +1,5 @@
-//! Sessions that OpenCode has imported into its database. The session goes on in the database, so the imported file never changes,
-//! and a second import of the same id would mix the new messages of the source into a session that has gone on.
+//! Sessions that an agent has imported into its database. The session goes on in the database, so the imported file never changes. A
+//! second import of the same id would mix the new messages of the source into a session of OpenCode that has gone on.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,48 +11,56 @@ use serde_json::Value;
 
 use crate::homes::{AgentHome, Environment};
 
-/// The dialect of the agent that imports sessions.
-pub(crate) const IMPORTS: &str = "opencode";
+const OPENCODE: &str = "opencode";
+pub(crate) const GOOSE: &str = "goose";
 
-/// Whether a database of OpenCode has a session with this id. A database that cannot be read may have it.
-pub(crate) fn is_imported(environment: &Environment, id: &str) -> bool {
-    !matches!(messages(environment, id), Ok(None))
+/// Whether a database of the agent has a session with this id. A database that cannot be read may have it. Agents without an import
+/// have none.
+pub(crate) fn is_imported(environment: &Environment, agent: &str, id: &str) -> bool {
+    !matches!(messages(environment, agent, id), Ok(None))
 }
 
 /// Whether an imported session has messages that the imported file has not. Without the file, each message is one.
-pub(crate) fn has_gone_on(environment: &Environment, id: &str, file: &Path) -> bool {
-    match messages(environment, id) {
+pub(crate) fn has_gone_on(environment: &Environment, agent: &str, id: &str, file: &Path) -> bool {
+    match messages(environment, agent, id) {
         Ok(None) => false,
-        Ok(Some(now)) => {
-            let imported = fs::read(file).map(|bytes| ids(&bytes)).unwrap_or_default();
-            !now.is_subset(&imported)
-        }
+        Ok(Some(now)) => !now.is_subset(&fs::read(file).map(|bytes| ids(agent, &bytes)).unwrap_or_default()),
         Err(_) => true,
     }
 }
 
-/// The ids of the messages of a session in the databases of OpenCode.
-fn messages(environment: &Environment, id: &str) -> io::Result<Option<HashSet<String>>> {
-    let home = AgentHome::of(IMPORTS).map(|home| home.files(environment)).unwrap_or_default();
-    for path in home.iter().filter(|path| is_database(path)) {
+/// The ids of the messages of a session in the databases of an agent.
+fn messages(environment: &Environment, agent: &str, id: &str) -> io::Result<Option<HashSet<String>>> {
+    if ![OPENCODE, GOOSE].contains(&agent) {
+        return Ok(None);
+    }
+    let files = AgentHome::of(agent).map(|home| home.files(environment)).unwrap_or_default();
+    for path in files.iter().filter(|path| is_database(path)) {
         let Some(store) = SessionStore::at(path) else { continue };
         let contents = store.contents().map_err(io::Error::other)?;
-        if let Some(session) = contents.sessions.iter().find(|session| session.id == id) {
+        for session in contents.sessions.iter().filter(|session| agent == GOOSE || session.id == id) {
             let mut bytes = Vec::new();
             session.open().map_err(io::Error::other)?.read_to_end(&mut bytes)?;
-            return Ok(Some(ids(&bytes)));
+            if agent == OPENCODE || is_named(&bytes, id) {
+                return Ok(Some(ids(agent, &bytes)));
+            }
         }
     }
     Ok(None)
 }
 
-/// The ids of the messages of an export.
-fn ids(export: &[u8]) -> HashSet<String> {
+/// Whether a session of Goose has this title.
+fn is_named(session: &[u8], title: &str) -> bool {
+    serde_json::from_slice(session).is_ok_and(|session: Value| session["name"].as_str() == Some(title))
+}
+
+/// The ids of the messages of an export. Goose assigns new ids at the import, so its messages have their numbers.
+fn ids(agent: &str, export: &[u8]) -> HashSet<String> {
     let export: Value = serde_json::from_slice(export).unwrap_or_default();
-    let messages = export["messages"].as_array();
-    messages
-        .into_iter()
-        .flatten()
-        .filter_map(|message| message["info"]["id"].as_str().map(str::to_owned))
-        .collect()
+    let messages = export[if agent == GOOSE { "conversation" } else { "messages" }].as_array();
+    let id = |(number, message): (usize, &Value)| match agent {
+        GOOSE => Some(number.to_string()),
+        _ => message["info"]["id"].as_str().map(str::to_owned),
+    };
+    messages.into_iter().flatten().enumerate().filter_map(id).collect()
 }

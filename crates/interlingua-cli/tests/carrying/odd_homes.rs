@@ -7,6 +7,23 @@ use super::{Home, SESSIONS, fixture, told};
 use std::fs;
 use std::path::Path;
 
+/// Droid, Goose and Cline resume these files; `tests/agents/resume.py` shows it with the programs.
+#[test]
+fn a_session_goes_on_in_droid_goose_and_cline() {
+    let home = Home::new(&["claude-code"]);
+    for agent in ["droid", "goose", "cline"] {
+        let carried = home.carried("latest:claude", agent, &[]);
+        for sort in ["prompts", "answers", "calls", "results"] {
+            let (all, kept) = super::counts(&carried, sort);
+            assert!(all > 0 && all == kept, "{agent}: {sort}: {carried}");
+        }
+        assert_eq!(home.carried("latest:claude", agent, &[])["id"], carried["id"], "{agent}");
+        home.done(&["continue", "latest:claude", "--in", agent, "--undo"]);
+        assert!(!Path::new(&super::file_of(&carried)).exists(), "{agent}");
+    }
+    assert_eq!(fs::read_dir(home.path(".cline/data/sessions")).map_or(0, Iterator::count), 0);
+}
+
 /// A session of Claude Code with one prompt.
 fn claude_session(id: &str, cwd: &Path, minute: u32, prompt: &str) -> Vec<u8> {
     let line = json!({

@@ -341,6 +341,8 @@ pub struct Options {
     pub session_id: Option<String>,
     /// The working directory of the session in the log of another agent; by default the source's directory.
     pub cwd: Option<String>,
+    /// The title of the session in the log of another agent; by default the source's title.
+    pub title: Option<String>,
     /// Whether calls of common tools get the names and arguments of the target's tools, in the log of another agent.
     pub map_tools: bool,
     /// The results that are cut in the log of another agent ([`crate::log::BudgetReader`]).
@@ -386,6 +388,12 @@ impl Options {
     #[must_use]
     pub fn with_cwd(self, cwd: impl Into<Option<String>>) -> Self {
         Self { cwd: cwd.into(), ..self }
+    }
+
+    /// Sets the title of the session in the log of another agent.
+    #[must_use]
+    pub fn with_title(self, title: impl Into<Option<String>>) -> Self {
+        Self { title: title.into(), ..self }
     }
 
     /// Sets whether calls of common tools get the names and arguments of the target's tools.

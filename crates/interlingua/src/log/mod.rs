@@ -122,7 +122,8 @@ pub(crate) use outline::{OutlineWriter, key as id_key};
 pub(crate) use pairs::{Answered, CallPairs, link_key};
 pub use session::SessionTracker;
 pub use stages::{
-    AnswersTogether, CallsTogether, LogStage, NewStage, OneAgent, Placement, SignedThoughts, stage,
+    AnswersTogether, CallsTogether, LogStage, NewStage, OneAgent, Placement, ResultsTogether, SignedThoughts,
+    stage,
 };
 pub(crate) use timestamps::{date_of_millis, date_of_seconds, millis_of_date};
 pub(crate) use usage::CountedLine;

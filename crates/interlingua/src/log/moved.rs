@@ -1,5 +1,5 @@
-//! The stage that gives a written session another id and another working directory: a session that goes on elsewhere
-//! belongs to the directory where it goes on.
+//! The stage that gives a written session another id, another working directory and another title: a session that goes on
+//! elsewhere belongs to the directory where it goes on, and some agents find a session by its title.
 
 use crate::dialects::Options;
 use crate::json::Str;
@@ -7,12 +7,13 @@ use crate::ledger::{Leftover, Reason};
 use crate::model::{Event, ItemHead, Session};
 use crate::pipe::{Writer, WriterOutput};
 
-/// Passes events to the writer of a log, with the id and the directory of the new session.
+/// Passes events to the writer of a log, with the id, the directory and the title of the new session.
 pub(crate) struct MovedSession {
     writer: Box<dyn Writer>,
     id: Option<Str<'static>>,
     cwd: Option<Str<'static>>,
-    /// The writer knows the id and the directory.
+    title: Option<Str<'static>>,
+    /// The writer knows the new values.
     is_told: bool,
 }
 
@@ -20,17 +21,18 @@ impl MovedSession {
     /// The writer itself, or this stage before it if the session is to be moved.
     pub(crate) fn before(writer: Box<dyn Writer>, options: &Options) -> Box<dyn Writer> {
         let text = |text: &Option<String>| text.as_deref().map(|text| Str::from_plain(text).into_owned());
-        let (id, cwd) = (text(&options.session_id), text(&options.cwd));
-        if id.is_none() && cwd.is_none() {
+        let (id, cwd, title) = (text(&options.session_id), text(&options.cwd), text(&options.title));
+        if id.is_none() && cwd.is_none() && title.is_none() {
             return writer;
         }
-        Box::new(Self { writer, id, cwd, is_told: false })
+        Box::new(Self { writer, id, cwd, title, is_told: false })
     }
 
     fn moved<'a>(&self, session: &Session<'a>) -> Session<'a> {
         let mut moved = session.clone();
         moved.id = self.id.clone().or(moved.id);
         moved.cwd = self.cwd.clone().or(moved.cwd);
+        moved.title = self.title.clone().or(moved.title);
         moved
     }
 }
@@ -52,6 +54,9 @@ impl Writer for MovedSession {
         let is_first = !std::mem::replace(&mut self.is_told, true);
         if is_first {
             out.ledger.note("the session was given the id and the directory of the place where it goes on");
+            if self.title.is_some() {
+                out.ledger.note("the session was given the title by which its agent finds it");
+            }
         }
         match event {
             Event::SessionStarted(session) => {

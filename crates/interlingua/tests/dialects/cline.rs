@@ -89,3 +89,22 @@ fn a_session_of_another_agent_becomes_a_document_of_cline() {
     assert_eq!((&document["version"], &document["origin"]["source"]), (&json!(1), &json!("cli")), "{log}");
     assert_eq!(document["messages"][0]["content"][0]["text"], "List the tides.", "{log}");
 }
+
+/// Cline refuses a history with a result without a name, and sends a list of texts as JSON.
+#[test]
+fn a_result_has_the_name_of_its_call_and_one_text() {
+    let pi = concat!(
+        r#"{"type":"message","id":"b","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"timestamp":2}}"#,
+        "\n",
+        r#"{"type":"message","id":"c","parentId":"b","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"timestamp":3}}"#,
+        "\n",
+    );
+    let (log, _) = convert_log_text("pi", "cline", pi);
+    let document: Value = serde_json::from_str(&log).expect("JSON");
+    let result = &document["messages"][1]["content"][0];
+    assert_eq!(result["name"], "read", "{log}");
+    assert!(
+        result["content"].as_str().is_some_and(|text| text.contains("one") && text.contains("two")),
+        "{log}"
+    );
+}

@@ -6,7 +6,7 @@
 //! frames, except in [`LogStage::holds`].
 //!
 //! An item passes the methods of [`LogStage`] in this order: `refuses`, `holds`, `place`, `needs_message`,
-//! `lose_of_head`, `completed`. Each method asks the stages in the order of their list.
+//! `lose_of_head`, `completed`. Each method but `place` asks the stages in the order of their list.
 
 mod answers_together;
 mod calls_together;
@@ -14,6 +14,7 @@ mod item_serializer;
 mod no_system_prompts;
 mod one_agent;
 mod one_author;
+mod results_together;
 mod signed_thoughts;
 
 use std::fmt::Debug;
@@ -24,6 +25,7 @@ use item_serializer::ItemSerializer;
 use no_system_prompts::NoSystemPrompts;
 pub use one_agent::OneAgent;
 use one_author::OneAuthor;
+pub use results_together::ResultsTogether;
 pub use signed_thoughts::SignedThoughts;
 
 use super::gather::{FrameNumber, GatheredItem, GatheredItems};
@@ -60,7 +62,7 @@ pub trait LogStage: Debug + Send {
     }
 
     /// The place of an item that starts, if the place differs from the place in the source. `items` are the items of
-    /// the current frame. The first stage with a place decides.
+    /// the current frame. The last stage with a place decides.
     fn place(&mut self, head: &ItemHead<'_>, items: &GatheredItems) -> Option<Placement> {
         let _ = (head, items);
         None
@@ -170,7 +172,8 @@ impl LogStages {
     }
 
     pub(super) fn place(&mut self, head: &ItemHead<'_>, items: &GatheredItems) -> Option<Placement> {
-        self.stages.iter_mut().find_map(|stage| stage.place(head, items))
+        // The stages of every log are the last to decide: a result that leaves a message of the assistant may join another.
+        self.stages.iter_mut().rev().find_map(|stage| stage.place(head, items))
     }
 
     pub(super) fn needs_message(&self, kind: &ItemKind<'_>) -> bool {

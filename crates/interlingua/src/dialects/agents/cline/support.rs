@@ -57,9 +57,10 @@ pub(super) const fn support(field: Field) -> Support {
         | Field::MediaName
         | Field::ItemParentCall
         | Field::ItemStatus
-        | Field::ResultName
         | Field::ResultExitCode
         | Field::ResultDuration => Support::No(Reason::NoSlot),
+        // The name in a built result is the name of its call.
+        Field::ResultName => Support::No(Reason::Redundant),
         said_by_no_log!() => Support::No(Reason::NoSlot),
     }
 }

@@ -2,14 +2,14 @@
 //! members that Cline requires.
 
 use super::read;
-use crate::blocks::{blocks_of, only_text};
+use crate::blocks::{blocks_of, joined_texts, only_text, text_block};
 use crate::framing::Framing;
 use crate::json::{Raw, Str};
 use crate::log::{
     GatheredContent, GatheredItem, LogBuilder, LogForm, LogRules, NativeObject, NativeValue, OneAgent,
-    SessionIds, SignedThoughts, stage, text_of,
+    SessionIds, SignedThoughts, name_with_group, stage, text_of,
 };
-use crate::model::{Author, CallKind, Field, ItemHead, ItemKindTag, Part, issuers};
+use crate::model::{Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Part, ToolResult, issuers};
 use crate::tape::Val;
 use crate::wire::backends::NameRule;
 
@@ -57,7 +57,16 @@ impl LogForm for ClineForm {
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
-        let blocks = blocks_of(item, None, Some(log));
+        let mut blocks = Vec::new();
+        for content in item.blocks() {
+            match content {
+                GatheredContent::Part(part) => blocks.extend(text_block(part)),
+                GatheredContent::Item(inner) => match &inner.head().kind {
+                    ItemKind::ToolResult(result) => blocks.push(built_result(inner, result, log)),
+                    _ => blocks.extend(blocks_of(inner, None, Some(log))),
+                },
+            }
+        }
         if blocks.is_empty() {
             return;
         }
@@ -74,6 +83,25 @@ impl LogForm for ClineForm {
         message.literal("role", role).put("content", blocks);
         log.write(message);
     }
+}
+
+/// The block of a result. Cline refuses a history with a result that has no name, and sends a list of texts as JSON.
+fn built_result<'g>(
+    item: GatheredItem<'g>,
+    result: &'g ToolResult<'static>,
+    log: &mut LogBuilder<'_, '_>,
+) -> NativeObject<'g> {
+    let (id, call) = log.answered(item);
+    let called = call.map(|call| name_with_group(&call).into_owned());
+    let name = called.or(result.name.clone()).unwrap_or_else(|| {
+        log.note("tool of a result unknown");
+        Str::escaped("unknown")
+    });
+    let mut block = NativeObject::typed("tool_result");
+    block.put("tool_use_id", id).put("name", name);
+    block.put("content", NativeValue::Joined(joined_texts(item.parts())));
+    block.put_some("is_error", item.tail().is_error);
+    block
 }
 
 /// Adds the members of Cline's own blocks: the text of a file, and the data of a picture.

@@ -4,8 +4,8 @@ use super::read;
 use crate::blocks::{blocks_of, only_text};
 use crate::json::{Raw, Str};
 use crate::log::{
-    FrameHead, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue, OneAgent,
-    SessionIds, SignedThoughts, stage,
+    AnswersTogether, FrameHead, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject,
+    NativeValue, OneAgent, ResultsTogether, SessionIds, SignedThoughts, stage,
 };
 use crate::model::{Author, CallKind, Field, ItemHead, ItemKindTag, Origin, issuers};
 use crate::tape::Val;
@@ -22,8 +22,14 @@ impl LogForm for DroidForm {
         calls: &[CallKind::Function, CallKind::FreeText],
         media: MediaRules { types: &["image/"], ..MediaRules::NONE },
         chained: true,
-        // A subagent has a session of its own. Droid sends thinking with its signature to Anthropic's API.
-        stages: &[stage::<OneAgent>, stage::<SignedThoughts>],
+        // A subagent has a session of its own. Droid answers each call whose result is not in the next message with `Tool
+        // execution was cancelled`. It sends thinking with its signature to Anthropic's API.
+        stages: &[
+            stage::<OneAgent>,
+            stage::<AnswersTogether>,
+            stage::<ResultsTogether>,
+            stage::<SignedThoughts>,
+        ],
         session_head: &[Field::SessionId, Field::SessionCwd, Field::SessionTitle],
         session: &[Field::SessionModel],
         session_ids: SessionIds::Uuid,
