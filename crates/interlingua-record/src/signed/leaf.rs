@@ -11,8 +11,8 @@
 //! entry by a mark with its leaf hash, and holds no salt of it.
 
 use super::cbor::CborItem;
-use super::digest::{Hash, Hasher, from_hex, hex, sha256};
-use super::scan::ScannedEntry;
+use super::digest::{Hash, Hasher, NoPartner, Partner, from_hex, hex};
+use super::scan::{REMOVABLE, ScannedEntry};
 
 /// The known salts of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,17 +29,24 @@ impl EntrySalts {
     /// The salts of an entry after the removal of some parts.
     pub(super) fn without(&self, count: usize, removed: impl Fn(usize) -> bool) -> Self {
         let gaps = match self {
-            EntrySalts::Whole(salt) => sha256(&[&[0x04], salt]),
+            EntrySalts::Whole(salt) => salt_of_gaps(salt, &mut NoPartner),
             EntrySalts::Partial { gaps, .. } => *gaps,
             EntrySalts::Removed => return EntrySalts::Removed,
         };
-        let parts = (0..count).map(|part| self.part(part).filter(|_| !removed(part))).collect();
+        let kept = |part| self.part(part, &mut NoPartner).filter(|_| !removed(part));
+        let parts = (0..count).map(kept).collect();
         EntrySalts::Partial { gaps, parts }
     }
 
-    fn part(&self, part: usize) -> Option<Hash> {
+    fn part(&self, part: usize, partner: &mut impl Partner) -> Option<Hash> {
         match self {
-            EntrySalts::Whole(salt) => Some(sha256(&[&[0x03], salt, &(part as u64).to_be_bytes()])),
+            EntrySalts::Whole(salt) => {
+                let mut hasher = Hasher::new(partner);
+                hasher.update(&[0x03]);
+                hasher.update(salt);
+                hasher.update(&(part as u64).to_be_bytes());
+                Some(hasher.finish())
+            }
             EntrySalts::Partial { parts, .. } => parts.get(part).copied().flatten(),
             EntrySalts::Removed => None,
         }
@@ -77,21 +84,37 @@ impl EntrySalts {
     }
 }
 
+fn salt_of_gaps(salt: &Hash, partner: &mut impl Partner) -> Hash {
+    let mut hasher = Hasher::new(partner);
+    hasher.update(&[0x04]);
+    hasher.update(salt);
+    hasher.finish()
+}
+
 /// The leaf hash of an entry, or `None` if a removed part is not the mark of its commitment.
-pub(super) fn leaf_hash(entry: &ScannedEntry<'_>, salts: &EntrySalts) -> Option<Hash> {
+pub(super) fn leaf_hash(
+    entry: &ScannedEntry<'_>,
+    salts: &EntrySalts,
+    partner: &mut impl Partner,
+) -> Option<Hash> {
     let gaps = match salts {
-        EntrySalts::Whole(salt) => sha256(&[&[0x04], salt]),
+        EntrySalts::Whole(salt) => salt_of_gaps(salt, partner),
         EntrySalts::Partial { gaps, parts } if parts.len() == entry.parts.len() => *gaps,
         EntrySalts::Partial { .. } => return None,
         EntrySalts::Removed => return commitment_in(ENTRY_MARK, &entry.piece[entry.start..]),
     };
-    let mut hasher = Hasher::new();
+    // An entry has each part at most once.
+    let mut commitments = [Hash::default(); REMOVABLE.len()];
+    for (number, hash) in (0..entry.parts.len()).zip(&mut commitments) {
+        *hash = commitment(entry, number, salts, partner)?;
+    }
+    let mut hasher = Hasher::new(partner);
     hasher.update(&[0x00]);
     hasher.update(&gaps);
     let mut from = 0;
-    for (number, part) in entry.parts.iter().enumerate() {
+    for (part, commitment) in entry.parts.iter().zip(commitments) {
         hasher.part(&entry.piece[from..part.range.start]);
-        hasher.update(&commitment(entry, number, salts)?);
+        hasher.update(&commitment);
         from = part.range.end;
     }
     hasher.part(&entry.piece[from..]);
@@ -99,11 +122,22 @@ pub(super) fn leaf_hash(entry: &ScannedEntry<'_>, salts: &EntrySalts) -> Option<
 }
 
 /// The commitment of a part: computed from its value, or read from its mark if the value was removed.
-pub(super) fn commitment(entry: &ScannedEntry<'_>, number: usize, salts: &EntrySalts) -> Option<Hash> {
+pub(super) fn commitment(
+    entry: &ScannedEntry<'_>,
+    number: usize,
+    salts: &EntrySalts,
+    partner: &mut impl Partner,
+) -> Option<Hash> {
     let part = entry.parts.get(number)?;
     let value = &entry.piece[part.range.clone()];
-    match salts.part(number) {
-        Some(salt) => Some(sha256(&[&[0x02], &salt, value])),
+    match salts.part(number, partner) {
+        Some(salt) => {
+            let mut hasher = Hasher::new(partner);
+            hasher.update(&[0x02]);
+            hasher.update(&salt);
+            hasher.update(value);
+            Some(hasher.finish())
+        }
         None => commitment_in(part_mark(part.name), value),
     }
 }

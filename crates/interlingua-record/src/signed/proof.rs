@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::cbor::CborItem;
 use super::cose::{CoseError, Sign1};
-use super::digest::Hash;
+use super::digest::{Hash, NoPartner};
 use super::file::SignatureFile;
 use super::head::{RecordSalts, TreeHead};
 use super::keys::PublicKey;
@@ -257,7 +257,7 @@ impl RecordVisitor for OneEntry {
                 EntrySalts::Whole(_) | EntrySalts::Removed => Vec::new(),
             };
             let bytes = entry.piece[entry.start..].to_vec();
-            self.found = Some((leaf_hash(entry, &self.salts), bytes, removed));
+            self.found = Some((leaf_hash(entry, &self.salts, &mut NoPartner), bytes, removed));
         }
         Ok(())
     }

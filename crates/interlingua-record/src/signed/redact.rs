@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 
 use super::copies::TextSet;
+use super::digest::NoPartner;
 use super::file::SignatureFile;
 use super::head::{RecordSalts, TreeHead};
 use super::keys::PublicKey;
@@ -179,7 +180,7 @@ impl RecordVisitor for Planner<'_> {
 
     fn entry(&mut self, entry: &ScannedEntry<'_>) -> Result<(), ScanFault> {
         let salts = self.salts.of(entry.index);
-        match leaf_hash(entry, &salts) {
+        match leaf_hash(entry, &salts, &mut NoPartner) {
             Some(leaf) => self.tree.push(leaf),
             None => _ = self.bad_mark.get_or_insert(entry.index),
         }
@@ -278,7 +279,7 @@ impl RecordVisitor for Redactor<'_> {
         if self.report.places.contains(&(entry.index, None)) {
             self.write(&entry.piece[..entry.start]);
             // The first pass has computed each leaf, so none is missing here.
-            let leaf = leaf_hash(entry, &salts).unwrap_or_default();
+            let leaf = leaf_hash(entry, &salts, &mut NoPartner).unwrap_or_default();
             self.write(entry_mark(&leaf).as_bytes());
             return Ok(());
         }
@@ -294,7 +295,7 @@ impl RecordVisitor for Redactor<'_> {
             self.write(&entry.piece[from..part.range.start]);
             from = part.range.end;
             if removed[number] {
-                let hash = commitment(entry, number, &salts).unwrap_or_default();
+                let hash = commitment(entry, number, &salts, &mut NoPartner).unwrap_or_default();
                 self.write(mark_of_part(part.name, &hash).as_bytes());
             } else {
                 self.write(&entry.piece[part.range.clone()]);

@@ -406,11 +406,10 @@ impl NameSet {
     /// Adds a name, and returns it without escapes.
     fn add_bytes(&mut self, escaped: &[u8]) -> Result<&[u8], ScanFault> {
         let start = self.bytes.len();
-        match std::str::from_utf8(escaped) {
-            Ok(text) if escaped.contains(&b'\\') => {
-                self.bytes.extend_from_slice(Str::escaped(text).decode().as_bytes());
-            }
-            _ => self.bytes.extend_from_slice(escaped),
+        let text = escaped.contains(&b'\\').then(|| std::str::from_utf8(escaped));
+        match text {
+            Some(Ok(text)) => self.bytes.extend_from_slice(Str::escaped(text).decode().as_bytes()),
+            Some(Err(_)) | None => self.bytes.extend_from_slice(escaped),
         }
         let name = &self.bytes[start..];
         let mut from = 0;

@@ -92,7 +92,7 @@ pub fn sign(record: impl Read, settings: &SignSettings<'_>) -> Result<SignedReco
     } else {
         Tee::new(record, settings.payload != PayloadForm::Digest)
     };
-    let facts = walk.scan(&mut tee)?;
+    let facts = walk.scan_tee(&mut tee)?;
     let (digest, bytes, payload) = tee.finish().map_err(super::scan::ScanFault::Io)?;
     let session = facts.session.clone().ok_or(SignatureFault::NoSession)?;
     if let Some((head, _)) = &earlier {

@@ -350,7 +350,7 @@ pub fn verify(
         None => Tee::without_digest(record),
     };
     let facts = match &mut walk {
-        Some(walk) => walk.scan(&mut tee),
+        Some(walk) => walk.scan_tee(&mut tee),
         None => scan(&mut tee, &mut NullVisitor),
     };
     let (digest, bytes, kept) = tee.finish().map_err(ScanFault::Io)?;

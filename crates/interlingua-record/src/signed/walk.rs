@@ -1,8 +1,10 @@
 //! The pass over a record that all commands share: the digest of its bytes, its tree, and optionally a proof.
 
+use std::cell::RefCell;
 use std::io::{self, Read};
+use std::rc::Rc;
 
-use super::digest::{Hash, Hasher};
+use super::digest::{Hash, Hasher, NoPartner, WaitingDigest};
 use super::head::RecordSalts;
 use super::leaf::{EntrySalts, leaf_hash};
 use super::scan::{RecordFacts, RecordVisitor, ScanFault, ScannedEntry, SourceValue, scan};
@@ -38,38 +40,45 @@ impl Removed {
     }
 }
 
+/// The digest of the bytes of a record. The walk over the entries takes its blocks in turn with those of the tree.
+type SharedDigest = Rc<RefCell<WaitingDigest>>;
+
 /// A reader that hashes the bytes of the record, and keeps the bytes of a small record.
 pub(super) struct Tee<R> {
     input: R,
     /// `None`: no signature needs the digest.
-    hasher: Option<Hasher>,
+    digest: Option<SharedDigest>,
     pub(super) count: u64,
     kept: Option<Vec<u8>>,
 }
 
 impl<R: Read> Tee<R> {
     pub(super) fn new(input: R, keep: bool) -> Self {
-        Self { input, hasher: Some(Hasher::new()), count: 0, kept: keep.then(Vec::new) }
+        let digest = Rc::new(RefCell::new(WaitingDigest::new()));
+        Self { input, digest: Some(digest), count: 0, kept: keep.then(Vec::new) }
     }
 
     /// A reader that only counts.
     pub(super) const fn without_digest(input: R) -> Self {
-        Self { input, hasher: None, count: 0, kept: None }
+        Self { input, digest: None, count: 0, kept: None }
     }
 
     /// Reads the rest of the input. Returns the digest, and all bytes if they were kept.
     pub(super) fn finish(mut self) -> io::Result<(Option<Hash>, u64, Option<Vec<u8>>)> {
         io::copy(&mut self, &mut io::sink())?;
-        Ok((self.hasher.map(Hasher::finish), self.count, self.kept))
+        let digest = self.digest.map(|digest| digest.replace(WaitingDigest::new()).finish());
+        Ok((digest, self.count, self.kept))
     }
 }
 
 impl<R: Read> Read for Tee<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = out.len().min(WaitingDigest::MOST);
+        let out = &mut out[..most];
         let count = self.input.read(out)?;
         let bytes = out.get(..count).unwrap_or_default();
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
+        if let Some(digest) = &self.digest {
+            digest.borrow_mut().update(bytes);
         }
         self.count += count as u64;
         if let Some(kept) = &mut self.kept {
@@ -87,7 +96,9 @@ impl<R: Read> Read for Tee<R> {
 pub(super) struct TreeWalk {
     salts: RecordSalts,
     tree: EntryTree,
-    frame: Hasher,
+    /// The digest of the bytes of the record, if a signature needs it.
+    digest: Option<SharedDigest>,
+    frame: Hasher<NoPartner>,
     /// The size of an earlier tree, and its root once the walk has passed it.
     earlier: Option<(u64, Option<Hash>)>,
     pub(super) proof: Option<ProofBuilder>,
@@ -108,11 +119,12 @@ pub(super) struct WantedEntry {
 
 impl TreeWalk {
     pub(super) fn new(salts: RecordSalts) -> Self {
-        let mut frame = Hasher::new();
+        let mut frame = Hasher::new(NoPartner);
         frame.update(&[0x05]);
         Self {
             salts,
             tree: EntryTree::default(),
+            digest: None,
             frame,
             earlier: None,
             proof: None,
@@ -152,6 +164,12 @@ impl TreeWalk {
     pub(super) fn scan(&mut self, input: impl Read) -> Result<RecordFacts, ScanFault> {
         scan(input, self)
     }
+
+    /// Scans the record behind a [`Tee`], whose digest is taken in turn with the tree.
+    pub(super) fn scan_tee(&mut self, tee: &mut Tee<impl Read>) -> Result<RecordFacts, ScanFault> {
+        self.digest = tee.digest.clone();
+        scan(tee, self)
+    }
 }
 
 impl RecordVisitor for TreeWalk {
@@ -172,7 +190,11 @@ impl RecordVisitor for TreeWalk {
                 }
             }
         }
-        let leaf = leaf_hash(entry, &salts).unwrap_or_else(|| {
+        let leaf = match &self.digest {
+            Some(digest) => leaf_hash(entry, &salts, &mut *digest.borrow_mut()),
+            None => leaf_hash(entry, &salts, &mut NoPartner),
+        };
+        let leaf = leaf.unwrap_or_else(|| {
             self.bad_mark.get_or_insert(entry.index);
             [0; 32]
         });
