@@ -125,9 +125,10 @@ fn single(
         .role_for(identity.spec.role)
         .ok_or(CommandError::NoTargetRole(args.target(), identity.spec.role))?;
     let to = (args.target(), role);
-    // If stdout is a file named `.json`, the output must be a single record. It is spooled until the number of records
-    // is known.
-    let is_json = is_record(to.0) && args.tag().is_none();
+    // If stdout is a file named `.json`, the output must be a single document. It is spooled until the number of
+    // sessions is known.
+    let framing = to.0.role(role).filter(|_| role == Role::Log).map(|spec| spec.framing);
+    let is_json = framing.is_some_and(|framing| args.extension(framing) == "json");
     let is_document = output.is_none() && is_json && outputs::stdout_is_named_json();
     let spool = is_document.then(outputs::Spool::new).transpose()?;
     let sink = match (output, &spool) {
@@ -147,12 +148,12 @@ fn single(
     let next: NextFile<'_> = if spool.is_some() { None } else { Some(&mut next) };
     let mut converted = convert(opened, &input, identity, to, (sink, next), &options, &hidden)?;
     if let Some(spool) = spool {
-        if record::has_several(&converted.report) {
-            return Err(CommandError::SeveralRecords(input.name()));
+        if !converted.report.further_sessions.is_empty() {
+            return Err(CommandError::SeveralDocuments(input.name()));
         }
         spool.pass_on()?;
-    } else if output.is_none() && record::has_several(&converted.report) {
-        talk.say(RECORDS_FOLLOW);
+    } else if output.is_none() && !converted.report.further_sessions.is_empty() {
+        talk.say(SESSIONS_FOLLOW);
     }
     converted.output = output.map(Path::to_owned);
     talk.say(&render::converted(&converted, talk.verbose));
@@ -178,15 +179,15 @@ pub(crate) fn followed(path: &Path) -> InputPlace {
     InputPlace::Followed(input)
 }
 
-/// Message for several records on stdout.
-const RECORDS_FOLLOW: &str =
-    "several records follow one another on stdout; `-o FILE` or `-o DIR/` writes a file for each\n";
+/// Message for several sessions on stdout.
+const SESSIONS_FOLLOW: &str =
+    "several sessions follow one another on stdout; `-o FILE` or `-o DIR/` writes a file for each\n";
 
 pub(crate) fn is_record(dialect: &Dialect) -> bool {
     [record::DIALECT.name, record_v2::DIALECT.name].contains(&dialect.name)
 }
 
-/// Opens the file for a record after the first. Only the first record gets the file name that the user gave, so an
+/// Opens the file for a session after the first. Only the first session gets the file name that the user gave, so an
 /// existing file of another name is kept unless its content is the same.
 pub(crate) fn further_file(path: &Path, source: Option<&Path>) -> Result<Sink, CommandError> {
     if path.exists() { Sink::again(path) } else { Sink::file(path, source) }
@@ -464,7 +465,7 @@ fn conversion_options(
         .with_whole(!matches!(input, InputPlace::Stdin | InputPlace::Followed(_))))
 }
 
-/// Opens the file of each record after the first, if the records of an input go to separate files.
+/// Opens the file of each session after the first, if the sessions of an input go to separate files.
 pub(crate) type NextFile<'n> = Option<&'n mut dyn FnMut() -> Result<Sink, CommandError>>;
 
 pub(crate) fn convert(
@@ -500,8 +501,8 @@ pub(crate) fn convert(
     };
 
     let finish = |sink: Sink, converted: &Converted| match next {
-        Some(next) if record::has_several(&converted.report) => sink.finish_apart(next),
-        _ => sink.finish(),
+        Some(next) => sink.finish_apart(&converted.report.further_sessions, next),
+        None => sink.finish(),
     };
 
     if let Some(bytes) = opened.whole() {

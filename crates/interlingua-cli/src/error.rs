@@ -76,8 +76,8 @@ pub(crate) enum CommandError {
     NeedsOutput,
     /// `--join` found this many sessions for a single output record.
     SeveralSessions(usize),
-    /// An input yields several records, but stdout is a file named as a single document.
-    SeveralRecords(String),
+    /// An input yields several documents, but stdout is a file named as a single document.
+    SeveralDocuments(String),
     /// A record holds joined sessions, but one log holds one session.
     HoldsSessions(String),
     /// An input holds this many sessions, but one is carried on.
@@ -202,7 +202,7 @@ impl CommandError {
             | CommandError::NoTarget
             | CommandError::JoinsRecords(_)
             | CommandError::SeveralSessions(_)
-            | CommandError::SeveralRecords(_)
+            | CommandError::SeveralDocuments(_)
             | CommandError::HoldsSessions(_)
             | CommandError::HoldsMany(..)
             | CommandError::OverInput(_)
@@ -296,8 +296,8 @@ impl Explain for CommandError {
             CommandError::SeveralSessions(count) => {
                 format!("these files are of {count} sessions that do not belong together")
             }
-            CommandError::SeveralRecords(name) => {
-                format!("`{name}` holds several sessions, and a JSON document is one record")
+            CommandError::SeveralDocuments(name) => {
+                format!("`{name}` holds several sessions, and a JSON document holds one")
             }
             CommandError::HoldsSessions(name) => format!("`{name}` holds several sessions that were joined"),
             CommandError::HoldsMany(name, count) => format!("`{name}` holds {count} sessions"),
@@ -389,7 +389,7 @@ impl Explain for CommandError {
             CommandError::NoTarget => "say it with `--to DIALECT`; `interlingua dialects` lists them".to_owned(),
             CommandError::JoinsRecords(_) => "use `--to record`".to_owned(),
             CommandError::NeedsOutput => "name it with `-o`".to_owned(),
-            CommandError::SeveralRecords(_) => {
+            CommandError::SeveralDocuments(_) => {
                 "name the output with `-o FILE` or `-o DIR/`, for a file each".to_owned()
             }
             CommandError::SeveralSessions(_) | CommandError::HoldsSessions(_) => {

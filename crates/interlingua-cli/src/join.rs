@@ -90,22 +90,18 @@ pub(crate) fn join(
         let mut sink = Sink::file(&path, source.input.path())?.encoded(args.tag())?;
         family.write(root, &mut sink)?;
         sink.take_error()?;
-        if record::has_several(&converted.report) {
-            // A conversion with several records has no joined session, and a file holds one record.
-            let mut number = 1;
-            let mut next = || {
-                number += 1;
-                let further = if into_directory {
-                    taken.claim(output, &source.base, args.target().name, args.extension(record_framing()))
-                } else {
-                    outputs::further(output, number)
-                };
-                further_file(&further, source.input.path())
+        // A conversion with several records has no joined session, and a file holds one record.
+        let mut number = 1;
+        let mut next = || {
+            number += 1;
+            let further = if into_directory {
+                taken.claim(output, &source.base, args.target().name, args.extension(record_framing()))
+            } else {
+                outputs::further(output, number)
             };
-            sink.finish_apart(&mut next)?;
-        } else {
-            sink.finish()?;
-        }
+            further_file(&further, source.input.path())
+        };
+        sink.finish_apart(&converted.report.further_sessions, &mut next)?;
         written.insert(root, path);
     }
     for (member, (_, mut converted)) in members.into_iter().enumerate() {

@@ -5,13 +5,12 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufRead as _, IsTerminal as _, Seek as _, Write};
+use std::io::{self, BufRead, IsTerminal as _, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use interlingua::dialects::ours::record;
-use interlingua::framing::{Frame, FrameKind, Framing};
+use interlingua::framing::Framing;
 use interlingua::json::Output;
 use interlingua_record::cbor::to_cbor;
 use interlingua_report::safe::{self, DataScreen};
@@ -294,15 +293,16 @@ impl Sink {
         }
     }
 
-    /// Finishes an output that holds several records: the first record gets the name of the file, and each further
-    /// record goes to a file opened by `next`. A device or stdout holds all records in sequence.
+    /// Finishes an output whose further sessions begin at the given positions: the first session gets the name of the
+    /// file, and each further session goes to a file opened by `next`. A device or stdout holds all sessions in sequence.
     pub(crate) fn finish_apart(
         mut self,
+        positions: &[u64],
         next: &mut dyn FnMut() -> Result<Sink, CommandError>,
     ) -> Result<(), CommandError> {
         self.take_error()?;
         // Records in CBOR follow one another in one file.
-        if self.encoded.is_some() {
+        if positions.is_empty() || self.encoded.is_some() {
             return self.finish();
         }
         let OutputPlace::Temporary(whole) = &self.target else { return self.finish() };
@@ -310,21 +310,33 @@ impl Sink {
         let failed = |error| CommandError::Write(whole.target.clone(), error);
         let mut first = Unfinished::beside(&whole.target, whole.permissions.clone()).map_err(failed)?;
         first.only_if_same = whole.only_if_same;
-        let first = Sink::new(OutputPlace::Temporary(first));
-        let mut files = RecordFiles { current: Ok(first), begun: false, next };
-        let mut framer = record::FRAMING.framer(usize::MAX);
-        let mut reader = io::BufReader::new(File::open(file.path()).map_err(failed)?);
+        let mut sink = Sink::new(OutputPlace::Temporary(first));
+        let mut reader = io::BufReader::with_capacity(256 << 10, File::open(file.path()).map_err(failed)?);
+        let mut begin = 0;
+        for position in positions {
+            let length = position.saturating_sub(begin);
+            // A session without any output has no file.
+            if length > 0 {
+                sink.copy((&mut reader).take(length)).map_err(failed)?;
+                std::mem::replace(&mut sink, next()?).finish()?;
+            }
+            begin = *position;
+        }
+        sink.copy(reader).map_err(failed)?;
+        sink.finish()
+    }
+
+    /// Writes all bytes of a reader.
+    fn copy(&mut self, mut reader: impl BufRead) -> io::Result<()> {
         loop {
-            let bytes = reader.fill_buf().map_err(failed)?;
+            let bytes = reader.fill_buf()?;
             let length = bytes.len();
             if length == 0 {
-                break;
+                return Ok(());
             }
-            framer.push(bytes, &mut |frame| files.frame(&frame));
+            self.write(bytes);
             reader.consume(length);
         }
-        framer.finish(&mut |frame| files.frame(&frame));
-        files.current?.finish()
     }
 
     /// Finishes the output and gives the file its name.
@@ -378,31 +390,6 @@ impl Write for BufferedSpace {
 impl io::Seek for BufferedSpace {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
-    }
-}
-
-/// Writes each record of a file to a separate file.
-struct RecordFiles<'n> {
-    /// The file of the current record, or the first error.
-    current: Result<Sink, CommandError>,
-    begun: bool,
-    next: &'n mut dyn FnMut() -> Result<Sink, CommandError>,
-}
-
-impl RecordFiles<'_> {
-    fn frame(&mut self, frame: &Frame<'_>) {
-        let begins = matches!(frame.kind, FrameKind::Head | FrameKind::Document);
-        if begins && std::mem::replace(&mut self.begun, true) && self.current.is_ok() {
-            let next = (self.next)();
-            if let Ok(complete) = std::mem::replace(&mut self.current, next)
-                && let Err(error) = complete.finish()
-            {
-                self.current = Err(error);
-            }
-        }
-        if let Ok(sink) = &mut self.current {
-            sink.write(&frame.source().unwrap_or(frame.bytes.into()));
-        }
     }
 }
 

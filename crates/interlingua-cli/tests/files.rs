@@ -437,6 +437,55 @@ fn each_session_of_an_input_becomes_a_record_in_a_file_of_its_own() {
     }
 }
 
+/// A program reads one session from a log, so an input of two sessions becomes two logs, each sound and of its own session.
+#[test]
+fn each_session_of_an_input_becomes_a_log_of_its_own() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interlingua/fixtures");
+    let source = fs::read(fixtures.join("agents/opencode/2026-11/two-exports.json")).expect("a fixture");
+    let targets = [
+        "claude-code",
+        "codex",
+        "pi",
+        "amp",
+        "copilot-cli",
+        "cursor",
+        "gemini-cli",
+        "qwen-code",
+        "kimi-cli",
+        "kimi-code",
+        "droid",
+        "goose",
+        "cline",
+        "atif",
+    ];
+    for to in targets {
+        let dir = Dir::new(&format!("apart_{to}"));
+        dir.write("two.json", &source);
+        let ran = dir.run(&format!("convert two.json --to {to} -o out.json"));
+        assert_eq!(ran.code, Some(0), "{to}: {}", ran.stderr);
+        for (name, own, other) in
+            [("out.json", "Question 0", "Question 1"), ("out-2.json", "Question 1", "Question 0")]
+        {
+            let written = String::from_utf8(dir.read(name)).expect("text");
+            assert!(written.contains(own) && !written.contains(other), "{to}: {name}: {written}");
+            let lines = written.trim_end().lines();
+            let documents: Vec<serde_json::Value> = serde_json::Deserializer::from_str(&written)
+                .into_iter()
+                .map(|one| one.expect("JSON"))
+                .collect();
+            assert_eq!(documents.len(), lines.count(), "{to}: {name}");
+            if to != "atif" {
+                let ran = dir.run(&format!("check {name}"));
+                assert_eq!(ran.code, Some(0), "{to}: {} {}", ran.stdout(), ran.stderr);
+                assert!(ran.stdout().contains(&format!("{to} (log)")), "{to}: {}", ran.stdout());
+            }
+        }
+        assert!(!dir.path().join("out-3.json").exists(), "{to}");
+        let ran = dir.run(&format!("convert two.json --to {to}"));
+        assert!(ran.stderr.contains("several sessions follow one another on stdout"), "{to}: {}", ran.stderr);
+    }
+}
+
 /// The shell opens the file behind stdout; its extension decides whether a single document is expected.
 #[cfg(target_os = "linux")]
 #[test]
@@ -461,10 +510,10 @@ fn records_are_not_glued_together_behind_a_name_that_means_one_document() {
         for (input, stdin) in [("two.json", None), ("-", Some("two.json"))] {
             let (code, said, written) = run(&convert(input), stdin, "out.json");
             assert_eq!((code, written.len()), (Some(2), 0), "{said}");
-            assert!(said.contains("holds several sessions, and a JSON document is one record"), "{said}");
+            assert!(said.contains("holds several sessions, and a JSON document holds one"), "{said}");
             let (code, said, written) = run(&convert(input), stdin, "out.records");
             assert_eq!(code, Some(0), "{said}");
-            assert!(said.contains("several records follow one another on stdout"), "{said}");
+            assert!(said.contains("several sessions follow one another on stdout"), "{said}");
             assert!(!written.is_empty());
         }
         let (code, said, written) = run(&convert("one.json"), None, "out.json");

@@ -61,6 +61,7 @@ pub struct Ledger {
     errors: u64,
     damaged: u64,
     verbatim: u64,
+    further_sessions: Vec<u64>,
     next_item: u64,
     current: CurrentFrame,
     /// Whether the target has restored a kept line.
@@ -116,6 +117,7 @@ impl Ledger {
             errors: 0,
             damaged: 0,
             verbatim: 0,
+            further_sessions: Vec::new(),
             next_item: 0,
             current: CurrentFrame::default(),
             restores: false,
@@ -242,6 +244,11 @@ impl Ledger {
         self.note("source lines kept whole beside the values read from them");
     }
 
+    /// Adds the position in the output at which a further session begins.
+    pub(crate) fn further_session(&mut self, position: u64) {
+        self.further_sessions.push(position);
+    }
+
     /// Adds a problem of the input. The first hundred problems are kept.
     pub fn problem(&mut self, problem: Problem) {
         self.current.foreign |= problem.code == Code::UnknownShape;
@@ -279,6 +286,7 @@ impl Ledger {
             errors: self.errors,
             damaged: self.damaged,
             verbatim: self.verbatim,
+            further_sessions: self.further_sessions.clone(),
             trace: self.trace.clone().unwrap_or_default(),
         }
     }

@@ -107,6 +107,9 @@ pub struct Report {
     /// The number of source lines that a record keeps whole, beside the values read from them, because filling the
     /// holes would not restore their bytes. Each is a defect of a reader or of a log writer, but not a loss.
     pub verbatim: u64,
+    /// The positions in the output at which the sessions after the first begin, if each session is a log or a document of
+    /// its own. Programs read one session from a file, so an output of several sessions becomes several files there.
+    pub further_sessions: Vec<u64>,
     /// The fate of each leaf, if requested with [`crate::dialects::Options::trace`].
     pub trace: Vec<Leaf>,
 }

@@ -176,12 +176,19 @@ impl LogFile {
         // The event of the first session may follow some of its frames.
         let before = if self.has_session() { self.built + self.restored } else { 0 };
         if self.started.replace(before).is_some() {
-            out.ledger.note("a further session follows in the same file");
             if self.has_head() {
                 self.end_document(out);
                 out.json.frame("\n");
             }
             self.lose_pending(out);
+            if self.from_record && self.built == 0 {
+                // Kept frames give back the file of the source, which holds all its sessions.
+                out.ledger.note("a further session follows in the same file");
+            } else {
+                self.separate(out);
+                self.end = End::Nothing;
+                out.end_session("another session of the input, which is a log of its own");
+            }
             self.facts.known.clear();
             self.made_up.next_session();
         }

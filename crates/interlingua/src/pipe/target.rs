@@ -75,6 +75,13 @@ impl WriterOutput<'_> {
         WriterOutput { frame: None, late: false, made_up: true, ..self.reborrow() }
     }
 
+    /// Ends the output of a session: the next bytes are a log or a document of their own.
+    pub(crate) fn end_session(&mut self, remark: &'static str) {
+        self.ledger.note(remark);
+        let position = self.json.total();
+        self.ledger.further_session(position);
+    }
+
     /// Where the current event was read.
     pub(crate) fn read_place(&self) -> ReadPlace {
         ReadPlace { frame: self.ledger.frame_number(), place: self.place }

@@ -99,6 +99,7 @@ pub fn report(case: &Case, to: Way, report: &Report) -> String {
         agents: _,
         damaged: _,
         verbatim,
+        further_sessions,
         trace: _,
     } = report;
     let mut text = format!("{case} -> {} {}\n", to.0.name, to.1.word());
@@ -111,6 +112,9 @@ pub fn report(case: &Case, to: Way, report: &Report) -> String {
     ));
     if *verbatim > 0 {
         say(format!("{verbatim} source lines kept whole"));
+    }
+    if !further_sessions.is_empty() {
+        say(format!("further sessions begin at {further_sessions:?}"));
     }
     for (title, rows) in [("kept", kept_paths), ("lost", lost_paths)] {
         if !rows.is_empty() {

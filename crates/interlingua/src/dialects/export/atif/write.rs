@@ -26,8 +26,6 @@ struct Trajectory {
     has_session: bool,
     /// Whether the document has begun.
     begun: bool,
-    /// The number of documents before this one.
-    earlier: u64,
     steps: u64,
     step: Option<OpenStep>,
     /// Events since the last step ended.
@@ -79,7 +77,6 @@ impl Trajectory {
             session: Session::default(),
             has_session: false,
             begun: false,
-            earlier: 0,
             steps: 0,
             step: None,
             events: JsonBuffer::default(),
@@ -100,10 +97,10 @@ impl Trajectory {
             Event::SessionStarted(session) => {
                 let is_other = session.id.is_some() && session.id != self.session.id;
                 if std::mem::replace(&mut self.has_session, true) && is_other {
-                    out.ledger.note(FURTHER);
                     self.end(out);
-                    let earlier = self.earlier + 1;
-                    *self = Self { earlier, has_session: true, ..Self::new(self.source) };
+                    out.json.frame("\n");
+                    out.end_session(FURTHER);
+                    *self = Self { has_session: true, ..Self::new(self.source) };
                 }
                 self.session.update(session.clone().into_owned());
             }
@@ -302,9 +299,6 @@ impl Trajectory {
 
     fn begin(&mut self, json: &mut JsonWriter<'_>) {
         if !std::mem::replace(&mut self.begun, true) {
-            if self.earlier > 0 {
-                json.frame("\n");
-            }
             json.object().key("schema_version").literal("ATIF-v1.8").key("steps").array();
         }
     }

@@ -32,7 +32,6 @@ pub(super) use support::support;
 
 use crate::dialects::{Dialect, Lineage, Options, Plane, Role, RoleSpec, WriteSpec};
 use crate::framing::Framing;
-use crate::ledger::Report;
 use crate::model::Usage;
 use crate::pipe::{Reader, Writer};
 use crate::sniff::Head;
@@ -78,11 +77,6 @@ fn is_session(session: Val<'_>) -> bool {
 pub(super) fn is_v2(doc: Val<'_>) -> bool {
     let version = doc.get("version").is_some_and(|version| version.is(DraftProfile::V2.version()));
     version && doc.get("session").is_some_and(is_session)
-}
-
-/// Whether a conversion wrote several records in sequence: one for each session of the input.
-pub fn has_several(report: &Report) -> bool {
-    report.notes.iter().any(|(note, _)| *note == write::FURTHER_RECORD)
 }
 
 /// Whether a dialect is a record, of either profile.

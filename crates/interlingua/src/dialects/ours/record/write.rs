@@ -16,7 +16,7 @@ use crate::model::{Event, ItemKind, Session};
 use crate::pipe::{SourceDigest, Writer, WriterOutput};
 
 /// The note in the report for each record after the first.
-pub(super) const FURTHER_RECORD: &str = "another session of the input, which is a record of its own";
+const FURTHER_RECORD: &str = "another session of the input, which is a record of its own";
 
 pub(super) struct RecordWriter {
     options: Options,
@@ -52,8 +52,8 @@ impl RecordWriter {
     fn separate(&mut self, session: &Session<'_>, out: &mut WriterOutput<'_>) {
         let again = std::mem::replace(&mut self.started, true);
         if again && !self.entries.summary.is_of(session) {
-            out.ledger.note(FURTHER_RECORD);
             self.end(out);
+            out.end_session(FURTHER_RECORD);
             self.entries = Entries::new(&self.options, self.profile);
             self.begun = false;
             self.records += 1;
