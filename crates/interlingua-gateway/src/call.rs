@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use crate::answer_body::{AnswerBody, StreamedAnswer};
 use crate::backend::{BackendBody, BackendRequest, BackendResponse, ReadyBackend};
+use crate::backend_answer::{begins_stream, json_text, whole};
 use crate::clients::Client;
 use crate::compaction::Compaction;
 use crate::connections::Connections;
@@ -131,9 +132,6 @@ const BACKEND: HeaderName = HeaderName::from_static("x-interlingua-backend");
 
 /// The header with the id of the call.
 const CALL: HeaderName = HeaderName::from_static("x-interlingua-call");
-
-/// The largest accepted whole answer in bytes.
-pub(crate) const MOST_ANSWER: usize = 256 << 20;
 
 /// The time that a stream without content is held back, while another attempt is still possible.
 const HOLD: Duration = Duration::from_secs(10);
@@ -715,54 +713,4 @@ fn failed_answer(
     let status = failure.map_or(failed.status, |failure| failure.status);
     let retry_after = failure.and_then(|failure| failure.retry_after).or(failed.retry_after);
     Ok(Answered::Whole(Box::new(WholeAnswer { status, body, retry_after, outcome })))
-}
-
-/// Some servers write it before JSON.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The object or the array of a body; `None` for another text.
-fn json_text(bytes: &[u8]) -> Option<&[u8]> {
-    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
-    matches!(text.first(), Some(b'{' | b'[')).then_some(text)
-}
-
-/// Whether a body begins as a stream of server-sent events, and the bytes that were read for the decision.
-async fn begins_stream(body: &mut BackendBody, idle_timeout: Duration) -> Result<(bool, Bytes), FailedCall> {
-    const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
-    let mut begin = Bytes::new();
-    loop {
-        let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin).trim_ascii_start();
-        if FIELDS.iter().any(|field| text.starts_with(field)) {
-            return Ok((true, begin));
-        }
-        let may_begin = |field: &&[u8]| field.starts_with(text) || BYTE_ORDER_MARK.starts_with(text);
-        if !FIELDS.iter().any(may_begin) {
-            return Ok((false, begin));
-        }
-        match timeout(idle_timeout, body.frame()).await {
-            Ok(Some(Ok(frame))) => {
-                let Ok(data) = frame.into_data() else { continue };
-                begin = if begin.is_empty() { data } else { [begin, data].concat().into() };
-            }
-            Ok(Some(Err(error))) => return Err(broke_off(&error)),
-            Ok(None) => return Ok((false, begin)),
-            Err(_) => return Err(broke_off(&"it was not complete in time")),
-        }
-    }
-}
-
-fn broke_off(cause: &dyn std::fmt::Display) -> FailedCall {
-    FailedCall::new(FailureClass::Incomplete, format!("the answer of the backend broke off: {cause}"))
-}
-
-/// A whole body, complete within the timeout.
-pub(crate) async fn whole(mut body: BackendBody, idle_timeout: Duration) -> Result<Bytes, FailedCall> {
-    // The bytes of a short answer arrive with its head, and need no timer.
-    if let Some(bytes) = body.take_ready() {
-        return Ok(bytes);
-    }
-    match timeout(idle_timeout, body.whole(MOST_ANSWER)).await {
-        Ok(bytes) => bytes.map_err(|error| broke_off(&error)),
-        Err(_) => Err(broke_off(&"it was not complete in time")),
-    }
 }

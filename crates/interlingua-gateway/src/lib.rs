@@ -12,6 +12,7 @@
 
 mod answer_body;
 mod backend;
+mod backend_answer;
 mod breaker;
 mod call;
 mod cassette;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::json::Str;
 use interlingua::pipe::Pipe;
+use interlingua::tape::{Limits, TapeBuf};
 use interlingua_models::Registry;
 
 use crate::clients::Client;
@@ -13,9 +14,28 @@ use crate::known_servers::KnownServer;
 
 /// The list of the models that a client may ask for, in a dialect.
 pub(crate) fn body(config: &Config, client: &Client, dialect: &'static Dialect) -> Vec<u8> {
-    let may_ask = |name: &&String| client.may_ask_for(name);
+    let names = names(config);
+    listed(names.iter().filter(|name| client.may_ask_for(name)), dialect)
+}
+
+/// The entry of one model that a client may ask for; `None` for a model without a route.
+pub(crate) fn entry(
+    config: &Config,
+    client: &Client,
+    dialect: &'static Dialect,
+    name: &str,
+) -> Option<String> {
+    config.route(name).filter(|_| client.may_ask_for(name))?;
+    let list = String::from_utf8(listed([&name.to_owned()].into_iter(), dialect)).ok()?;
+    let mut tape = TapeBuf::default();
+    let tape = tape.parse(&list, &Limits::default()).ok()?;
+    let entries = ["data", "models"].into_iter().find_map(|member| tape.root().get(member))?;
+    entries.elements().next().map(|entry| entry.text().to_owned())
+}
+
+fn listed<'n>(names: impl Iterator<Item = &'n String>, dialect: &'static Dialect) -> Vec<u8> {
     let mut list = String::from(r#"{"object":"list","data":["#);
-    for (at, name) in names(config).iter().filter(may_ask).enumerate() {
+    for (at, name) in names.enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let name = Str::plain(name);
         list += comma;

@@ -9,6 +9,7 @@ use interlingua::wire::endpoints::{APIS, Api, Endpoint};
 
 use crate::answer_body::AnswerBody;
 use crate::service::ClientBody;
+use crate::telemetry::percent_decoded;
 
 /// Prefixes of paths that name the client's dialect.
 const PREFIXES: [(&str, &[&str]); 5] = [
@@ -53,6 +54,15 @@ pub(crate) fn find(
         }
         find_exactly(method, &format!("{prefix}/v1{rest}"), headers)
     })
+}
+
+/// The API and the model of a request for the entry of one model, such as `/v1/models/gpt-5.5`.
+pub(crate) fn find_model(path: &str, headers: &HeaderMap) -> Option<(&'static Api, String)> {
+    let (before, name) = path.split_once("/models/")?;
+    let (api, endpoint, _) = find("GET", &format!("{before}/models"), headers)?;
+    // Google's methods follow a colon; the models of other servers may hold one.
+    let is_model = endpoint.request.is_none() && !(api.dialect == "gemini" && name.contains(':'));
+    is_model.then(|| (api, percent_decoded(name)))
 }
 
 /// The prefix that names the dialect, and the rest of a path.

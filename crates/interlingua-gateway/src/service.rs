@@ -353,6 +353,12 @@ impl Gateway {
         if let Some(extension) = self.extension.as_ref().filter(|extension| extension.serves(&path)) {
             return extended(&state, extension, request, path).await;
         }
+        if request.method() == Method::GET
+            && let Some((api, name)) = request_path::find_model(&path, request.headers())
+            && let Some(dialect) = Dialect::named(api.dialect)
+        {
+            return model_entry(&state, &request, dialect, &name);
+        }
         let Some((api, endpoint, model)) = find(request.method().as_str(), &path, request.headers()) else {
             let detail = format!("no endpoint has this path: {} {path}", request.method());
             return problem(404, &detail);
@@ -591,6 +597,21 @@ impl Gateway {
         }
         call.run(route, context, tracker).await
     }
+}
+
+/// The entry of one model in the list of models.
+fn model_entry(
+    state: &GatewayState,
+    request: &Request<ClientBody>,
+    dialect: &'static Dialect,
+    name: &str,
+) -> Response<AnswerBody> {
+    let entry = client_of(state, request).and_then(|client| {
+        let missing =
+            || FailedCall::new(FailureClass::NotFound, format!("there is no route for the model `{name}`"));
+        model_list::entry(&state.config, client, dialect, name).ok_or_else(missing)
+    });
+    entry.map_or_else(|failure| failure.response(dialect), |entry| json_response(200, entry, None))
 }
 
 /// The client of a request.

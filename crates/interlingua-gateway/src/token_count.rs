@@ -8,7 +8,8 @@ use interlingua::pipe::Pipe;
 
 use crate::answer_body::AnswerBody;
 use crate::backend::BackendRequest;
-use crate::call::{CallContext, ClientCall, FailedCall, json_response, whole};
+use crate::backend_answer::whole;
+use crate::call::{CallContext, ClientCall, FailedCall, json_response};
 use crate::routes::ReadyRoute;
 
 /// The header of a count that is an estimate.

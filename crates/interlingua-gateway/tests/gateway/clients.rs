@@ -284,3 +284,26 @@ fn a_key_counts_in_every_place_at_every_endpoint() {
         assert_eq!(gateway.get(page).status, 401, "{page}");
     }
 }
+
+#[test]
+fn a_client_can_ask_for_the_entry_of_one_model() {
+    let config = "[backend.b]\nscript = \"s\"\n[[route]]\nmodel = \"vendor/*\"\nbackend = \"b\"\n[[route]]\nmodel = \"m:8b\"\nbackend = \"b\"";
+    let gateway = TestGateway::with(config, "[[turn]]\ntext = \"yes\"");
+    for (path, member, name) in [
+        ("/v1/models/vendor/one", "id", "vendor/one"),
+        ("/openai/v1/models/vendor%2Fone", "id", "vendor/one"),
+        ("/v1/models/m:8b", "id", "m:8b"),
+        ("/anthropic/v1/models/vendor/one", "id", "vendor/one"),
+        ("/v1beta/models/vendor/one", "name", "models/vendor/one"),
+        ("/copilot/models/vendor/one", "id", "vendor/one"),
+    ] {
+        let answer = gateway.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        assert_eq!(answer.json()[member], name, "{path}: {}", answer.body);
+    }
+    for path in ["/v1/models/other", "/anthropic/v1/models/other", "/v1beta/models/other"] {
+        let missing = gateway.get(path);
+        assert!(missing.status == 404 && missing.json()["error"].is_object(), "{path}: {}", missing.body);
+    }
+    assert_eq!(gateway.get("/v1beta/models/vendor/one:generateContent").status, 404);
+}
