@@ -83,7 +83,7 @@ fn both_signatures_are_reported_with_signer_key_and_cover() {
         for words in [
             ": valid\n",
             "  signature over the exact bytes: holds\n",
-            "signed by `Ann` for the session `s` at 20",
+            "signed under the name `Ann` for the session `s` at 20",
             &format!("covers all {size} bytes of the record, SHA-256 "),
             "  signature over the tree of entries: holds\n",
             "covers 3 entries and the members around them, root ",
@@ -234,15 +234,18 @@ fn the_page_names_signer_clock_cover_and_gaps_and_escapes_all_of_it() {
         "keygen ann.key",
         "sign -q record.json --key ann.key --signer <script>alert(1)</script>&\"' -o r.cose",
         "verify r.cose --key ann.key.pub --html -o whole.html",
-        "redact -q r.cose --key ann.key.pub --entry 1 -o red.json",
+        "redact -q r.cose --key ann.key.pub --entry 1 --path /session/entries/2/vendor-ext -o red.json",
         "verify red.json.cose --record red.json --key ann.key.pub --html -o red.html",
+        "sign -q record.json --checkpoint --key ann.key --signer Ann -o head.cose",
+        "verify head.cose --record record.json --key ann.key.pub --html -o head.html",
     ] {
         let ran = dir.run(command);
         assert_eq!(ran.code, Some(0), "{command}: {}{}", ran.stdout(), ran.stderr);
     }
     let whole = text(&dir, "whole.html");
     for words in [
-        "Valid. All signatures of the file hold.",
+        "Valid. All signatures of the file hold: nothing was changed or removed after signing.",
+        "<code>r.cose</code>, the signature file: ",
         "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;",
         "by the clock of the signer, which nobody else confirms",
         "Each of the 3 entries of the session <code>s</code>",
@@ -256,7 +259,18 @@ fn the_page_names_signer_clock_cover_and_gaps_and_escapes_all_of_it() {
         red.contains("Valid. Content was removed after signing") && red.contains("<li>entry 1</li>"),
         "{red}"
     );
-    assert!(red.contains("1 of 3 entries, and 0 parts of other entries, were removed"), "{red}");
+    assert!(red.contains("1 of 3 entries, and 1 parts of other entries, were removed"), "{red}");
+    assert!(red.contains("entry 2: the original line of the log (<code>vendor-ext</code>)"), "{red}");
+    assert!(red.contains("Of the removed content, a hash is covered."), "{red}");
+    // The reader can compare the files with those that were verified.
+    let bytes = dir.read("red.json");
+    let (size, digest) = interlingua_record::signed::digest_of(bytes.as_slice()).expect("bytes are readable");
+    let digest = interlingua_record::signed::hex(&digest);
+    let record = format!("<code>red.json</code>, the record: {size} bytes, digest <code>{digest}</code>");
+    assert!(red.contains(&record), "{red}");
+    // Only a signature over the bytes covers the digest of the log.
+    assert!(text(&dir, "head.html").contains("Not covered: the member <code>source</code>"));
+    assert!(!whole.contains("Not covered"), "{whole}");
     // A changed record: the page names the fault, and no value that no signature covers.
     dir.write("changed.json", text(&dir, "red.json").replace("hi 0", "hi 9"));
     let ran = dir.run("verify red.json.cose --record changed.json --key ann.key.pub --html -o bad.html");

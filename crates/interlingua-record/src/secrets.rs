@@ -359,7 +359,7 @@ fn each_decoding(text: &[u8], depth: u32, read: &mut dyn FnMut(&[u8])) {
         if memchr::memchr_iter(0, bytes).count() * 3 > bytes.len() {
             read(&bytes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>());
         }
-        if depth > 1 {
+        if depth > 1 && is_mostly_text(bytes) {
             each_decoding(bytes, depth - 1, read);
         }
     };
@@ -368,6 +368,13 @@ fn each_decoding(text: &[u8], depth: u32, read: &mut dyn FnMut(&[u8])) {
     if let Some(bytes) = without_percent(text) {
         decoded(&bytes);
     }
+}
+
+/// Whether three quarters of the first bytes are ASCII text. Pictures and runs at a wrong offset hold no further encoding.
+fn is_mostly_text(bytes: &[u8]) -> bool {
+    let beginning = bytes.get(..4096).unwrap_or(bytes);
+    let text = beginning.iter().filter(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')).count();
+    text * 4 >= beginning.len() * 3
 }
 
 /// The shortest run of base64 or of hexadecimal digits that is decoded.

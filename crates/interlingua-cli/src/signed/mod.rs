@@ -169,7 +169,8 @@ pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
         Ok(key) => key,
         Err(fault) => {
             if let Some(page) = &args.output {
-                let html = page::page(&name, &Err(fault), None, None, now());
+                let files = verified_files(&args.file, args.record.as_deref())?;
+                let html = page::page(&name, &files, &Err(fault), None, None, now());
                 outputs::write_file(page, Some(&args.file), html.as_bytes())?;
                 return Ok(Exit::Failed);
             }
@@ -203,7 +204,8 @@ pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
     });
     let is_registered = receipts.as_ref().is_none_or(has_receipt);
     if let Some(page) = &args.output {
-        let html = page::page(&name, &result, Some(&key), receipts.as_ref(), now());
+        let files = verified_files(&args.file, args.record.as_deref())?;
+        let html = page::page(&name, &files, &result, Some(&key), receipts.as_ref(), now());
         outputs::write_file(page, Some(&args.file), html.as_bytes())?;
     } else if args.json {
         talk::text(&words::verified_json(&name, &result, &key, receipts.as_ref()))?;
@@ -214,6 +216,28 @@ pub(crate) fn verify(args: &Verify) -> Result<Exit, CommandError> {
         Ok(verification) if verification.is_sound() && is_registered => Exit::Done,
         Ok(_) | Err(_) => Exit::Failed,
     })
+}
+
+/// The signature file, and the record beside it, as files of the page.
+fn verified_files(file: &Path, record: Option<&Path>) -> Result<Vec<VerifiedFile>, CommandError> {
+    let verified = |path: &Path, role: &'static str| -> Result<VerifiedFile, CommandError> {
+        let (size, digest) = signed::digest_of(open(path)?)
+            .map_err(|error| CommandError::Read(safe::path_name(path), error))?;
+        Ok(VerifiedFile { name: safe::path_name(path), role, size, digest })
+    };
+    let files = [(Some(file), "the signature file"), (record, "the record")];
+    // A pipe cannot be read again.
+    let files =
+        files.into_iter().filter_map(|(path, role)| Some((path.filter(|path| path.is_file())?, role)));
+    files.map(|(path, role)| verified(path, role)).collect()
+}
+
+/// A file that the page about a verification names, so that its reader can compare the file.
+struct VerifiedFile {
+    name: String,
+    role: &'static str,
+    size: u64,
+    digest: signed::Hash,
 }
 
 /// The state of the signatures of a record, as lines for people. Only verified values are named.

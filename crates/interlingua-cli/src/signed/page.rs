@@ -10,16 +10,17 @@ use interlingua_record::signed::{
 };
 use interlingua_report::safe;
 
-use super::{SignerKey, is_other_log};
+use super::{SignerKey, VerifiedFile, is_other_log, words};
 
 const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\
 h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em;border-bottom:1px solid #ccc}\
 .verdict{padding:.7em 1em;border-left:.4em solid;font-weight:bold}.good{border-color:#2a7a2a}.bad{border-color:#b00020}\
 .part{border-color:#b07000}code{overflow-wrap:anywhere;background:#f3f3f3;padding:0 .2em}li{margin:.3em 0}";
 
-/// The page about a file. `now` is the time of verification.
+/// The page about a signature file and its record. `now` is the time of verification.
 pub(super) fn page(
     name: &str,
+    files: &[VerifiedFile],
     result: &Result<Verification, SignatureFault>,
     key: Option<&SignerKey>,
     receipts: Option<&ReceiptCheck>,
@@ -40,14 +41,29 @@ pub(super) fn page(
         .filter(|facts| facts.removed.entries + facts.removed.parts > 0);
     let (class, verdict) = match (faults.is_empty(), removed) {
         (false, _) => {
-            ("bad", "Not valid. At least one signature or statement of the file does not hold; see below.")
+            ("bad", "Not valid. At least one signature or statement does not hold; see “What does not hold”.")
         }
         (true, Some(_)) => ("part", "Valid. Content was removed after signing; the rest is unchanged."),
-        (true, None) => ("good", "Valid. All signatures of the file hold."),
+        (true, None) => {
+            ("good", "Valid. All signatures of the file hold: nothing was changed or removed after signing.")
+        }
     };
     let _ = writeln!(html, "<p class=\"verdict {class}\">{verdict}</p>");
-    let _ =
-        writeln!(html, "<p>Verified on {}, by the clock of the computer that made this page.</p>", utc(now));
+    let _ = writeln!(
+        html,
+        "<p>Verified on {}, by the clock of the computer that made this page, with interlingua {}.</p>",
+        day(now),
+        env!("CARGO_PKG_VERSION")
+    );
+    html.push_str(
+        "<p>A <b>record</b> is the protocol of one session with an AI agent. Its <b>entries</b> are the messages, the calls of \
+         tools and their results, in their order. A <b>digest</b> (SHA-256) identifies a file: another file has another digest.</p>\n",
+    );
+    html.push_str("<h2>What was verified</h2>\n");
+    let file = |VerifiedFile { name, role, size, digest }: &VerifiedFile| {
+        format!("<code>{}</code>, {role}: {size} bytes, digest <code>{}</code>", escaped(name), hex(digest))
+    };
+    list(&files.iter().map(file).collect::<Vec<_>>(), &mut html);
     if let Ok(verification) = result {
         who(verification, key, &mut html);
         when(verification, receipts, &mut html);
@@ -146,11 +162,11 @@ fn when(verification: &Verification, receipts: Option<&ReceiptCheck>, html: &mut
     let mut lines: Vec<String> = times
         .iter()
         .map(|time| {
-            format!("Signed on {}, by the clock of the signer, which nobody else confirms.", utc(*time))
+            format!("Signed on {}, by the clock of the signer, which nobody else confirms.", day(*time))
         })
         .collect();
     for place in receipts.map(|check| check.holding.as_slice()).unwrap_or_default() {
-        let time = place.time.map_or_else(|| "an unknown time".to_owned(), utc);
+        let time = place.time.map_or_else(|| "an unknown time".to_owned(), day);
         let origin = escaped(&place.origin);
         lines.push(format!(
             "Registered in the log <b>{origin}</b> as number {} on {time}, by the clock of the log.",
@@ -180,13 +196,27 @@ fn covered(verification: &Verification, html: &mut String) {
         SignatureCheck::Fails(_) => {}
     }
     match &verification.head {
-        SignatureCheck::Holds(facts) => lines.push(format!(
-            "Each of the {} entries of the session <code>{}</code>, their order, and all content around the entries.",
-            facts.head.size,
-            escaped(&facts.head.session)
-        )),
-        SignatureCheck::Absent => lines.push("The file has no signature over the list of entries.".to_owned()),
+        SignatureCheck::Holds(facts) => {
+            let but = match facts.removed.entries + facts.removed.parts {
+                0 => "",
+                _ => " Of the removed content, a hash is covered.",
+            };
+            lines.push(format!(
+                "Each of the {} entries of the session <code>{}</code>, their order, and all content around the entries.{but}",
+                facts.head.size,
+                escaped(&facts.head.session)
+            ));
+        }
+        SignatureCheck::Absent => {
+            lines.push("The file has no signature over the list of entries.".to_owned())
+        }
         SignatureCheck::Fails(_) => {}
+    }
+    if words::is_source_uncovered(verification) {
+        lines.push(
+            "Not covered: the member <code>source</code> of the record, a digest of the file that the record was made from."
+                .to_owned(),
+        );
     }
     if lines.is_empty() {
         lines.push("Nothing: no signature holds.".to_owned());
@@ -199,17 +229,38 @@ fn removed_list(facts: &HeadFacts, html: &mut String) {
     let _ = writeln!(
         html,
         "<p>{} of {} entries, and {} parts of other entries, were removed after signing. The holder of the original can prove \
-         the removed content.</p>",
+         the removed content. Entries are numbered from 0: entry 0 is the first one.</p>",
         removed.entries, facts.head.size, removed.parts
     );
     let place = |(entry, part): &(u64, Option<&'static str>)| match part {
-        Some(part) => format!("entry {entry}: the part <code>{part}</code>"),
+        Some(part) => format!("entry {entry}: {} (<code>{part}</code>)", part_name(part)),
         None => format!("entry {entry}"),
     };
     list(&removed.places.iter().map(place).collect::<Vec<_>>(), html);
     if removed.entries + removed.parts > removed.places.len() as u64 {
         html.push_str("<p>The list holds only the first removed places.</p>\n");
     }
+}
+
+/// A part of an entry in the words of its reader.
+fn part_name(part: &str) -> &'static str {
+    match part {
+        "children" => "the calls, thoughts and other items inside the message",
+        "content" => "the text",
+        "data" => "the facts of the event",
+        "encrypted" => "the encrypted form",
+        "files" => "the list of files",
+        "input" => "the arguments of the call",
+        "output" => "the result",
+        "signature" => "the proof by the vendor of the model",
+        "vendor-ext" => "the original line of the log",
+        _ => "a part",
+    }
+}
+
+/// A time, such as `2026-02-10 17:27:14 UTC`.
+fn day(time: u64) -> String {
+    utc(time).replace('T', " ").replace('Z', " UTC")
 }
 
 fn list(lines: &[String], html: &mut String) {

@@ -191,7 +191,7 @@ fn signed_by(signer: &str, session: &str, time: Option<u64>, text: &mut String) 
     let time = time.map_or_else(|| "at an unknown time".to_owned(), |time| format!("at {}", utc(time)));
     let _ = writeln!(
         text,
-        "    signed by `{}` for the session `{}` {time} by the signer's clock",
+        "    signed under the name `{}` for the session `{}` {time} by the signer's clock",
         safe::exact_line(signer),
         safe::exact_line(session)
     );

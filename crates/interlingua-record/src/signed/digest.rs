@@ -4,6 +4,7 @@
 //! of the tree and of the record are compressed in turn: two such streams take little more time than one
 //! (`docs/decisions.md`).
 
+use std::io::{self, Read};
 use std::slice;
 
 use sha2::compress256;
@@ -28,6 +29,24 @@ pub(super) fn sha256(parts: &[&[u8]]) -> Hash {
         hasher.update(part);
     }
     hasher.finish()
+}
+
+/// The size and the SHA-256 of a file.
+pub fn digest_of(mut input: impl Read) -> io::Result<(u64, Hash)> {
+    let mut hasher = Hasher::new(NoPartner);
+    let mut buffer = vec![0; 64 << 10];
+    let mut size = 0;
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok((size, hasher.finish())),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                size += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Another hash, which compresses a block after each block of a [`Hasher`].

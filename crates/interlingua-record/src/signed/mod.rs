@@ -34,7 +34,7 @@ use crate::cbor::item as cbor;
 pub use crate::cbor::{CborError, CborItem};
 pub use certificates::{CertificateChain, CertifiedKey, ChainFault, ClockSource, TrustStore};
 pub use cose::{CoseError, Sign1};
-pub use digest::{Hash, from_hex, hex};
+pub use digest::{Hash, digest_of, from_hex, hex};
 pub use file::MAX_FILE;
 pub use head::{TREE_HEAD_TYPE, TreeHead};
 pub use keys::{KeyAlgorithm, KeyError, PublicKey, SigningKey};
