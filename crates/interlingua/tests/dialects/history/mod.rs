@@ -376,6 +376,34 @@ fn an_empty_text_beside_a_call_is_not_written() {
     }
 }
 
+/// People type while a tool runs. APIs refuse a message between a call and its result.
+#[test]
+fn a_message_typed_while_a_tool_runs_comes_after_its_result() {
+    let sessions = [
+        vec![Act::User, Act::Call(1), Act::User, Act::Result(1), Act::User],
+        vec![Act::User, Act::Call(1), Act::Call(2), Act::Result(2), Act::User, Act::User, Act::Result(1)],
+        vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::User, Act::Result(2), Act::Result(1)],
+        vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::Result(1), Act::Result(2), Act::User],
+        vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::Result(2), Act::User],
+    ];
+    let mut law = Law::new("a message typed while a tool runs comes after its result");
+    for acts in &sessions {
+        for (name, bytes) in
+            [("claude-code", claude_code(acts)), ("pi", pi(acts)), ("qwen-code", qwen_code(acts))]
+        {
+            sound(&mut law, &format!("{name} {acts:?}"), log(name), &bytes);
+            for to in log_targets(log(name)) {
+                let (out, _) = convert(log(name), to, &bytes);
+                let out = String::from_utf8_lossy(&out);
+                let is_prompt = |at: &usize| matches!(acts[*at], Act::User);
+                let all = (0..acts.len()).filter(is_prompt).all(|at| out.contains(&word(at)));
+                law.holds(all, || format!("{name} {acts:?} to {}: a prompt is lost", to.0.name));
+            }
+        }
+    }
+    law.end();
+}
+
 /// APIs refuse a call whose arguments are no object.
 #[test]
 fn arguments_of_a_written_call_are_an_object() {
