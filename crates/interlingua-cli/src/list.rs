@@ -108,12 +108,13 @@ pub(crate) fn run(args: &List, talk: &Talk) -> Result<Exit, CommandError> {
         talk.say(&format!("{} not listed; `-n 0` lists all\n", plural(hidden as u64, "older session")));
     }
     if asked.is_empty() {
-        talk.say(match all.is_empty() {
-            true if Environment::of_process().home().is_none() => {
-                "no agent's sessions are found, because there is no home folder (`HOME`)\n"
-            }
-            true => "no agent has sessions on this machine\n",
-            false => "no session fits\n",
+        let has_home = Environment::of_process().home().is_some();
+        talk.say(if !all.is_empty() {
+            "no session fits\n"
+        } else if has_home {
+            "no agent has sessions on this machine\n"
+        } else {
+            "no agent's sessions are found, because there is no home folder (`HOME`)\n"
         });
     }
     for (path, reason) in &failed {
@@ -324,7 +325,9 @@ fn fit(columns: &mut Vec<(&str, Vec<String>)>, width: usize) {
     }
     let room = room(columns);
     if let Some((_, titles)) = columns.last_mut() {
-        titles.iter_mut().for_each(|title| *title = console::truncate_str(title, room, "…").into_owned());
+        for title in titles.iter_mut() {
+            *title = console::truncate_str(title, room, "…").into_owned();
+        }
     }
 }
 

@@ -87,9 +87,8 @@ impl SessionName {
             }
             SessionName::Id { begin, number } => {
                 let is_exact = sessions.iter().any(|session| session.id() == *begin);
-                let is_named = |session: &&ListedSession| match is_exact {
-                    true => session.id() == *begin,
-                    false => is_beginning(&session.id(), begin),
+                let is_named = |session: &&ListedSession| {
+                    if is_exact { session.id() == *begin } else { is_beginning(&session.id(), begin) }
                 };
                 let mut found: Vec<&ListedSession> = sessions.iter().filter(is_named).collect();
                 // The beginning of an id of a session and of its subagents names the session.

@@ -264,6 +264,13 @@ pub const EXCUSES: &[Excuse] = &[
     ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
     ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
     ("record", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
+    ("cursor-db", "droid", "/bubbleId", "what joins a line has the id of the first in it"),
+    ("opencode", "droid", "/info/id", "what joins a line has the id of the first in it"),
+    ("opencode", "droid", "/modelID", "what joins a line has the model of the first in it"),
+    ("pi", "droid", "/id", "what joins a line has the id of the first in it"),
+    ("pi", "droid", "/message/model", "what joins a line has the model of the first in it"),
+    ("qwen-stream", "droid", "/message/model", "what joins a line has the model of the first in it"),
+    ("qwen-stream", "droid", "/uuid", "what joins a line has the id of the first in it"),
     (
         "record",
         "cursor",
