@@ -57,7 +57,7 @@ pub(crate) struct Restore {
     #[arg(long, conflicts_with_all = ["output", "before"])]
     list: bool,
 
-    /// Restore the newest state that was saved before this time: `24h`, `7d` ago, or a date such as `2026-11-01`
+    /// Restore the newest state that was saved at this time or before: `24h`, `7d` ago, or a date such as `2026-11-01`
     #[arg(long, value_name = "TIME", value_parser = list::since)]
     before: Option<Since>,
 

@@ -336,7 +336,6 @@ fn every_saved_state_can_be_restored() {
     let home = Home::new(&["pi"]);
     let original = fs::read(home.path(SESSIONS[8].2)).expect("a session");
     home.done(&["backup", "saved"]);
-    std::thread::sleep(std::time::Duration::from_millis(20));
     fs::write(home.path(SESSIONS[8].2), "").expect("emptied");
     home.done(&["backup", "saved"]);
     let listed = home.done(&["restore", "s.jsonl", "saved", "--list"]);
