@@ -208,7 +208,7 @@ fn covered(verification: &Verification, html: &mut String) {
             ));
         }
         SignatureCheck::Absent => {
-            lines.push("The file has no signature over the list of entries.".to_owned())
+            lines.push("The file has no signature over the list of entries.".to_owned());
         }
         SignatureCheck::Fails(_) => {}
     }
