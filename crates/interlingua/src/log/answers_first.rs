@@ -1,8 +1,9 @@
 //! Puts the result of a call before everything that was said while the call ran, in every log of another agent.
 //!
-//! People type while a tool runs, and some agents write that message between the call and its result. The APIs that continue
-//! the session refuse such a history: a call is followed by its result. So a message of the user after an open call waits,
-//! with all later items, until the open calls have their results. The outline of the source lists the calls that never get a
+//! People type while a tool runs, and some agents write that message between the call and its result, or run a call before
+//! the response with further calls is complete. The APIs that continue the session refuse such a history: the calls of a
+//! response are followed by their results. So a message of the user after an open call waits, with all later items, until
+//! the open calls have their results, and so does an item of the model after the result of one of several open calls. The outline of the source lists the calls that never get a
 //! result, so nothing waits for those; without an outline nothing waits at all.
 
 use std::collections::{HashMap, HashSet};
@@ -36,6 +37,8 @@ struct SessionAnswers {
     pairs: CallPairs,
     /// Written calls whose results are still to come.
     open: Items,
+    /// An open call has its result, so the next response of the model waits for the other results.
+    has_result: bool,
     /// Calls whose results come before them in the source.
     answered_early: Items,
     /// Open results with the call that each answers.
@@ -120,6 +123,7 @@ impl AnswersFirst {
                 session.of_others.remove(tail.id);
                 if let Some(call) = session.answering.remove(tail.id) {
                     session.open.remove(&call);
+                    session.has_result &= !session.open.is_empty();
                 }
                 // A message around the result ends first.
                 if session.open.is_empty() && session.passing.len() == 0 {
@@ -141,8 +145,11 @@ impl AnswersFirst {
         let is_inner = head.within.is_some() && around.is_none();
         let is_prompt =
             head.kind == ItemKind::Message && head.author == Author::User && head.within.is_none();
-        let mut waits = around.is_some()
-            || is_main && !is_inner && (!session.waiting.is_empty() || is_prompt && !session.open.is_empty());
+        let is_result = matches!(head.kind, ItemKind::ToolResult(_));
+        // Some agents run a call before the response is complete, so the response goes on after a result.
+        let is_next_response = head.author == Author::Assistant && !is_result && session.has_result;
+        let is_early = (is_prompt || is_next_response) && !session.open.is_empty();
+        let mut waits = around.is_some() || is_main && !is_inner && (!session.waiting.is_empty() || is_early);
         match &head.kind {
             ItemKind::ToolResult(result) if is_main => {
                 let key = link_key(result.call_id.as_ref(), result.name.as_ref());
@@ -155,6 +162,7 @@ impl AnswersFirst {
                         self.overtake(around, out);
                     }
                     self.session.answering.insert(head.id, call);
+                    self.session.has_result = true;
                     waits = false;
                 }
             }
@@ -247,6 +255,7 @@ impl AnswersFirst {
         let session = &mut self.session;
         if !session.waiting.is_empty() {
             session.open.clear();
+            session.has_result = false;
             session.pairs = CallPairs::default();
             self.release(false, out);
         }

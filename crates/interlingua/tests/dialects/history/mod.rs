@@ -242,14 +242,23 @@ fn breaches(to: Way, out: &[u8], sessions: usize) -> Vec<String> {
 fn prompts_within_calls(to: Way, out: &[u8]) -> Vec<String> {
     let mut open = BTreeSet::new();
     let mut found = Vec::new();
+    let mut has_result = false;
     if to.0.name == "cursor" {
         // Logs of this dialect have no results.
         return found;
     }
     for (session, turn) in read(to, out).turns {
         match turn {
-            Turn::Call(id) => _ = open.insert((session, id)),
-            Turn::Result(id) => _ = open.remove(&(session, id)),
+            Turn::Call(id) => {
+                if has_result {
+                    found.push(format!("the call `{id}` comes between the results of others"));
+                }
+                open.insert((session, id));
+            }
+            Turn::Result(id) => {
+                open.remove(&(session, id));
+                has_result = open.iter().any(|(of, _)| *of == session);
+            }
             Turn::Prompt => {
                 let of_session = open.iter().filter(|(of, _)| *of == session);
                 found.extend(of_session.map(|(_, id)| format!("a prompt comes before the result of `{id}`")));
@@ -385,6 +394,15 @@ fn a_message_typed_while_a_tool_runs_comes_after_its_result() {
         vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::User, Act::Result(2), Act::Result(1)],
         vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::Result(1), Act::Result(2), Act::User],
         vec![Act::User, Act::Call(1), Act::User, Act::Call(2), Act::Result(2), Act::User],
+        vec![
+            Act::Call(1),
+            Act::Call(2),
+            Act::Result(1),
+            Act::Call(3),
+            Act::Result(3),
+            Act::Result(2),
+            Act::User,
+        ],
     ];
     let mut law = Law::new("a message typed while a tool runs comes after its result");
     for acts in &sessions {
