@@ -3,8 +3,9 @@
 //! People type while a tool runs, and some agents write that message between the call and its result, or run a call before
 //! the response with further calls is complete. The APIs that continue the session refuse such a history: the calls of a
 //! response are followed by their results. So a message of the user after an open call waits, with all later items, until
-//! the open calls have their results, and so does an item of the model after the result of one of several open calls. The outline of the source lists the calls that never get a
-//! result, so nothing waits for those; without an outline nothing waits at all.
+//! the open calls have their results, and so does an item of the model after the result of one of several open calls. The
+//! outline of the source lists the calls that never get a result, so nothing waits for those; without an outline nothing
+//! waits at all.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;

@@ -271,6 +271,10 @@ pub const EXCUSES: &[Excuse] = &[
     ("pi", "droid", "/message/model", "what joins a line has the model of the first in it"),
     ("qwen-stream", "droid", "/message/model", "what joins a line has the model of the first in it"),
     ("qwen-stream", "droid", "/uuid", "what joins a line has the id of the first in it"),
+    ("record", "droid", "/id", "what joins a line has the id of the first in it"),
+    ("record", "droid", "/model-id", "what joins a line has the model of the first in it"),
+    ("record-v2", "droid", "/id", "what joins a line has the id of the first in it"),
+    ("record-v2", "droid", "/model-id", "what joins a line has the model of the first in it"),
     (
         "record",
         "cursor",

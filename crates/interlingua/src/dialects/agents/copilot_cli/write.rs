@@ -377,8 +377,11 @@ fn built_result<'g>(item: GatheredItem<'g>, log: &mut LogBuilder<'_, '_>) -> Nat
         let mut error = NativeObject::new();
         error.put("message", content);
         data.put("error", error);
-        for _ in pictures(item, "image") {
+        for media in media_of(item) {
             log.lose(Field::ResultMedia, Reason::NoSlot);
+            if media.media_type.is_some() {
+                log.lose(Field::MediaType, Reason::NoSlot);
+            }
         }
     } else {
         let mut result = NativeObject::new();
@@ -443,12 +446,14 @@ fn built_message<'g>(
 }
 
 fn pictures<'g>(item: GatheredItem<'g>, kind: &'g str) -> Vec<NativeObject<'g>> {
-    let media =
-        item.parts().filter_map(|part| if let Part::Media(media) = part { Some(media) } else { None });
     let picture = |media: &'g Media<'static>| {
         let mut picture = NativeObject::typed(kind);
         picture.put("data", media.source.text()).put_some("mimeType", media.media_type.as_ref());
         picture
     };
-    media.map(picture).collect()
+    media_of(item).map(picture).collect()
+}
+
+fn media_of<'g>(item: GatheredItem<'g>) -> impl Iterator<Item = &'g Media<'static>> {
+    item.parts().filter_map(|part| if let Part::Media(media) = part { Some(media) } else { None })
 }
