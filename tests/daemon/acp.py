@@ -43,7 +43,7 @@ def install_sdk(tools):
         venv.create(folder, with_pip=True)
         subprocess.run([folder / "bin/pip", "install", "--quiet", SDK], check=True)
         (folder / "installed").touch()
-    if pathlib.Path(sys.prefix) != folder.resolve():
+    if pathlib.Path(sys.prefix).resolve() != folder.resolve():
         os.execv(folder / "bin/python", [str(folder / "bin/python"), *sys.argv])
 
 
@@ -317,7 +317,7 @@ def drive(agent, options, check):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "target/tools/agents")
+    parser.add_argument("--tools", type=lambda text: pathlib.Path(text).absolute(), default=ROOT / "target/tools/agents")
     parser.add_argument("--bin", dest="interlingua", type=pathlib.Path, default=ROOT / "target/debug/interlingua")
     parser.add_argument("--only", default=",".join(WORDS))
     options = parser.parse_args()

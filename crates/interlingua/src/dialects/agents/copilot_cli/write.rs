@@ -454,6 +454,6 @@ fn pictures<'g>(item: GatheredItem<'g>, kind: &'g str) -> Vec<NativeObject<'g>> 
     media_of(item).map(picture).collect()
 }
 
-fn media_of<'g>(item: GatheredItem<'g>) -> impl Iterator<Item = &'g Media<'static>> {
+fn media_of(item: GatheredItem<'_>) -> impl Iterator<Item = &Media<'static>> {
     item.parts().filter_map(|part| if let Part::Media(media) = part { Some(media) } else { None })
 }
