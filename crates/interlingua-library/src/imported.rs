@@ -24,7 +24,10 @@ pub(crate) fn is_imported(environment: &Environment, agent: &str, id: &str) -> b
 pub(crate) fn has_gone_on(environment: &Environment, agent: &str, id: &str, file: &Path) -> bool {
     match messages(environment, agent, id) {
         Ok(None) => false,
-        Ok(Some(now)) => !now.is_subset(&fs::read(file).map(|bytes| ids(agent, &bytes)).unwrap_or_default()),
+        Ok(Some(now)) => {
+            let imported = fs::read(file).and_then(|bytes| ids(agent, &bytes));
+            imported.map_or(!now.is_empty(), |imported| !now.is_subset(&imported))
+        }
         Err(_) => true,
     }
 }
@@ -42,7 +45,7 @@ fn messages(environment: &Environment, agent: &str, id: &str) -> io::Result<Opti
             let mut bytes = Vec::new();
             session.open().map_err(io::Error::other)?.read_to_end(&mut bytes)?;
             if agent == OPENCODE || is_named(&bytes, id) {
-                return Ok(Some(ids(agent, &bytes)));
+                return ids(agent, &bytes).map(Some);
             }
         }
     }
@@ -54,13 +57,25 @@ fn is_named(session: &[u8], title: &str) -> bool {
     serde_json::from_slice(session).is_ok_and(|session: Value| session["name"].as_str() == Some(title))
 }
 
-/// The ids of the messages of an export. Goose assigns new ids at the import, so its messages have their numbers.
-fn ids(agent: &str, export: &[u8]) -> HashSet<String> {
-    let export: Value = serde_json::from_slice(export).unwrap_or_default();
+/// The ids of the messages of an export; an export that is no JSON is an error, not a session without messages. Goose assigns new ids at the import, so its messages have their numbers.
+fn ids(agent: &str, export: &[u8]) -> io::Result<HashSet<String>> {
+    let export: Value = serde_json::from_slice(export)?;
     let messages = export[if agent == GOOSE { "conversation" } else { "messages" }].as_array();
     let id = |(number, message): (usize, &Value)| match agent {
         GOOSE => Some(number.to_string()),
         _ => message["info"]["id"].as_str().map(str::to_owned),
     };
-    messages.into_iter().flatten().enumerate().filter_map(id).collect()
+    Ok(messages.into_iter().flatten().enumerate().filter_map(id).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_that_is_no_json_is_no_session_without_messages() {
+        assert!(ids(OPENCODE, b"{\"messages\":[").is_err());
+        let one = ids(OPENCODE, br#"{"messages":[{"info":{"id":"msg_1"}}]}"#).expect("JSON");
+        assert_eq!(one, HashSet::from(["msg_1".to_owned()]));
+    }
 }
