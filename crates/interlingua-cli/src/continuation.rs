@@ -303,7 +303,8 @@ impl Carrying<'_> {
         let sink = Sink::private(written)?;
         let bar = ProgressBar::hidden();
         let converted = convert::convert(opened, input, *identity, to, (sink, None), &options, &bar)?;
-        let comparison = verify::compare((input, identity), to, written, &options, &args.source)?;
+        let copy = [written.to_owned()];
+        let comparison = verify::compare((input, identity), to, &copy, &options, &args.source)?;
         let whole = || render::converted(&converted, true);
         let told = if talk.verbose { whole() } else { render::converted_briefly(&converted) };
         talk.say(&told);

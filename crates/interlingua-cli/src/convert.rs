@@ -139,10 +139,12 @@ fn single(
     let sink = sink.encoded(args.tag())?;
     let options = conversion_options((&opened, &input), &identity, to, args)?;
     let mut account = RunAccount::begin(args)?;
-    let mut number = 1;
+    let mut further = Vec::new();
     let mut next = || {
-        number += 1;
-        further_file(&outputs::further(output.unwrap_or(Path::new("")), number), input.path())
+        let path = outputs::further(output.unwrap_or(Path::new("")), further.len() + 2);
+        let sink = further_file(&path, input.path())?;
+        further.push(path);
+        Ok(sink)
     };
     let hidden = ProgressBar::hidden();
     let next: NextFile<'_> = if spool.is_some() { None } else { Some(&mut next) };
@@ -156,20 +158,27 @@ fn single(
         talk.say(SESSIONS_FOLLOW);
     }
     converted.output = output.map(Path::to_owned);
+    converted.further_outputs = further;
     talk.say(&render::converted(&converted, talk.verbose));
     if let Some(cuts) = &options.cuts {
         talk.say(&verify::told_cuts(cuts));
     }
     account.add(&converted);
+    let written = files_of(&converted);
     let summary = account.end()?;
     if let Some(path) = output.filter(|_| args.verify) {
-        let compared = verify::compare((&input, &identity), to, path, &options, &args.source)?;
+        let compared = verify::compare((&input, &identity), to, &written, &options, &args.source)?;
         talk.say(&verify::came_along(&compared));
         if !compared.is_whole() {
             return Err(CommandError::Incomplete(path.to_owned(), verify::came_along(&compared)));
         }
     }
     Ok(summary)
+}
+
+/// The files of all sessions of an input, in their order.
+fn files_of(converted: &Converted) -> Vec<PathBuf> {
+    converted.output.iter().chain(&converted.further_outputs).cloned().collect()
 }
 
 /// An input that another program still writes. The next signal ends it.
@@ -417,7 +426,13 @@ fn one_of_many(
         }
     };
     let sink = open(&path)?.encoded(args.tag())?;
-    let mut next = || open(&taken.claim(output, &file.base, args.target().name, extension));
+    let mut further = Vec::new();
+    let mut next = || {
+        let path = taken.claim(output, &file.base, args.target().name, extension);
+        let sink = open(&path)?;
+        further.push(path);
+        Ok(sink)
+    };
     // The bar counts bytes on disk, so a compressed file is added as a whole when it is done.
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
@@ -425,13 +440,15 @@ fn one_of_many(
     let options = conversion_options((&opened, &file.input), &identity, to, args)?;
     let mut converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
+    converted.output = Some(path.clone());
+    converted.further_outputs = further;
     if args.verify {
-        let compared = verify::compare((&file.input, &identity), to, &path, &options, &args.source)?;
+        let written = files_of(&converted);
+        let compared = verify::compare((&file.input, &identity), to, &written, &options, &args.source)?;
         if !compared.is_whole() {
             return Err(CommandError::Incomplete(path, verify::came_along(&compared)));
         }
     }
-    converted.output = Some(path);
     Ok(converted)
 }
 

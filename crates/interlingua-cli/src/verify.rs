@@ -1,6 +1,6 @@
 //! The comparison of a written session with its source, for `continue` and `convert --verify`.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use interlingua::dialects::{Dialect, Options, Role};
@@ -14,32 +14,37 @@ use crate::convert::options;
 use crate::error::CommandError;
 use crate::flags::{CarryFlags, SourceFlags};
 
-/// Reads the source and its copy, and compares them. Items that the outline leaves out do not count.
+/// Reads the source and the files of its copy, and compares them. Items that the outline leaves out do not count.
 pub(crate) fn compare(
     (input, identity): (&InputPlace, &Identified),
     to: (&'static Dialect, Role),
-    written: &Path,
+    written: &[PathBuf],
     conversion: &Options,
     flags: &SourceFlags,
 ) -> Result<Comparison, CommandError> {
     let outline = conversion.outline.as_deref();
-    let read = |input: &InputPlace, mut contents: SessionContents, outline: Option<&Outline>| {
+    let read = |input: &InputPlace, contents: &mut SessionContents, outline: Option<&Outline>| {
         let failed = |error| CommandError::Read(input.name(), error);
         input.open(flags.max_unpacked)?.each(failed, |bytes| {
             contents.push(bytes, outline);
             Ok(())
-        })?;
-        Ok::<_, CommandError>(contents.finish(outline))
+        })
     };
     let (dialect, role) = (identity.dialect, identity.spec.role);
     let cannot = |_| CommandError::NoSession(input.name(), dialect, role);
     let mut rules = ComparisonRules::default();
     (rules.are_tools_mapped, rules.cuts) = (conversion.map_tools, conversion.cuts.clone());
-    let original = SessionContents::new((dialect, role), &options(flags), rules).map_err(cannot)?;
-    let original = read(input, original, outline)?;
-    let copy = original.reader_of_copy(to, &options(flags)).map_err(cannot)?;
-    let copy = read(&InputPlace::of(written), copy, None)?;
-    Ok(original.compare(&copy))
+    let mut original = SessionContents::new((dialect, role), &options(flags), rules).map_err(cannot)?;
+    read(input, &mut original, outline)?;
+    let original = original.finish(outline);
+    let mut copy = original.reader_of_copy(to, &options(flags)).map_err(cannot)?;
+    for (number, path) in written.iter().enumerate() {
+        if number > 0 {
+            copy.next_file(to, &options(flags)).map_err(cannot)?;
+        }
+        read(&InputPlace::of(path), &mut copy, None)?;
+    }
+    Ok(original.compare(&copy.finish(None)))
 }
 
 /// The results that a budget cuts; `None` without a budget.

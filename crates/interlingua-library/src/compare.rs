@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use interlingua::dialects::{Dialect, Options, Role};
 use interlingua::error::Error;
+use interlingua::json::Str;
 use interlingua::log::{Outline, ResultCuts};
 use interlingua::model::{Args, Author, Delta, Event, ItemHead, ItemId, ItemKind, Origin, Part, ToolCall};
 use interlingua::pipe::EventReader;
+use interlingua::wire::backends::NameRule;
+use interlingua::wire::{Letters, alias};
 use serde_json::Value;
 
 /// The number of equal things in both sessions, and in the source.
@@ -139,6 +142,14 @@ impl SessionContents {
     pub fn push(&mut self, bytes: &[u8], outline: Option<&Outline>) {
         let gathered = &mut self.gathered;
         self.reader.push(bytes, |event| gathered.event(event, outline));
+    }
+
+    /// Ends a file, and reads another file of the same copy next.
+    pub fn next_file(&mut self, from: (&'static Dialect, Role), options: &Options) -> Result<(), Error> {
+        let gathered = &mut self.gathered;
+        let reader = std::mem::replace(&mut self.reader, EventReader::new(from, options)?);
+        let _ = reader.finish(|event| gathered.event(event, None));
+        Ok(())
     }
 
     /// Ends the session.
@@ -362,7 +373,7 @@ impl OpenThing {
             ItemKind::Message if !is_own => return None,
             ItemKind::Message if head.author == Author::User => (Sort::Prompt, String::new()),
             ItemKind::Message if head.author == Author::Assistant => (Sort::Answer, String::new()),
-            ItemKind::ToolCall(ToolCall { name, .. }) => (Sort::Call, name.decode().into_owned()),
+            ItemKind::ToolCall(call) => (Sort::Call, name_of_tool(call)),
             ItemKind::ToolResult(_) => (Sort::Result, String::new()),
             _ => return None,
         };
@@ -381,6 +392,19 @@ impl OpenThing {
             // Files, citations and state of a provider are in the report of losses.
             _ => {}
         }
+    }
+}
+
+/// The name of a tool as it is in every copy. A log has the group of a tool in the name, and an alias of a name that the
+/// API of its program refuses; an alias ends with a digest of the name.
+fn name_of_tool(call: &ToolCall<'_>) -> String {
+    let group = call.namespace.iter().map(|group| format!("{}__", group.decode()));
+    let name = group.collect::<String>() + &call.name.decode();
+    let is_digest = |end: &&str| end.len() == 32 && end.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match name.rsplit_once('_').map(|(_, end)| end).filter(is_digest) {
+        Some(digest) => format!("_{digest}"),
+        // No name has less than one letter, so every name gets an alias.
+        None => alias(&Str::from_plain(&name), NameRule::new(Letters::Word, 0)).decode().into_owned(),
     }
 }
 
@@ -403,6 +427,8 @@ fn sorted(value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use interlingua::model::CallKind;
+
     use super::*;
 
     fn compared(source: &str, copy: &str) -> Comparison {
@@ -450,6 +476,42 @@ mod tests {
         let comparison = compared(&source.concat(), &copy.concat());
         assert!(comparison.is_whole(), "{comparison:?}");
         assert_eq!((comparison.calls.all, comparison.results.all, comparison.answers.all), (2, 2, 1));
+    }
+
+    #[test]
+    fn a_tool_is_the_same_under_its_alias_and_with_its_group_in_the_name() {
+        let name = |group: Option<&str>, name: &str| {
+            let (namespace, name) = (group.map(Str::from_plain), Str::from_plain(name));
+            name_of_tool(&ToolCall { call_id: None, kind: CallKind::Function, namespace, name })
+        };
+        let mut gemini = NameRule::new(Letters::Dotted, 128);
+        gemini.letter_first = true;
+        for rule in [NameRule::TOOL, gemini] {
+            for tool in ["Read", "functions.exec", "1st", "é", "", &"n".repeat(200)] {
+                let written = alias(&Str::from_plain(tool), rule).decode().into_owned();
+                assert_eq!(name(None, &written), name(None, tool), "{tool:?} became {written:?}");
+            }
+        }
+        assert_eq!(name(Some("mcp"), "say"), name(None, "mcp__say"));
+        assert_ne!(name(None, "Read"), name(None, "Write"));
+        assert_ne!(name(None, &"n".repeat(200)), name(None, &"n".repeat(201)));
+    }
+
+    #[test]
+    fn two_files_of_a_copy_are_compared_together() {
+        let claude = (Dialect::named("claude-code").expect("a dialect"), Role::Log);
+        let options = Options::default();
+        let [first, second] = [text("user", "one"), text("user", "two")];
+        let mut source =
+            SessionContents::new(claude, &options, ComparisonRules::default()).expect("a reader");
+        source.push((first.clone() + &second).as_bytes(), None);
+        let source = source.finish(None);
+        let mut copy = source.reader_of_copy(claude, &options).expect("a reader");
+        copy.push(first.as_bytes(), None);
+        copy.next_file(claude, &options).expect("a reader");
+        copy.push(second.as_bytes(), None);
+        let comparison = source.compare(&copy.finish(None));
+        assert_eq!((comparison.prompts.all, comparison.prompts.kept), (2, 2));
     }
 
     #[test]

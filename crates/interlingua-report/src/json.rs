@@ -43,13 +43,20 @@ impl<O: Output> ReportWriter<O> {
 
     /// Adds a converted file.
     pub fn converted(&mut self, file: &Converted) {
-        let Converted { name, output, from, to, is_copy, report } = file;
+        let Converted { name, output, further_outputs, from, to, is_copy, report } = file;
         self.file(|json| {
             json.key("input").str(&Str::plain(name)).key("output");
             match output {
                 Some(path) => json.str(&Str::plain(&safe::path_name(path))),
                 None => json.null(),
             };
+            if !further_outputs.is_empty() {
+                json.key("further_outputs").array();
+                for path in further_outputs {
+                    json.str(&Str::plain(&safe::path_name(path)));
+                }
+                json.end_array();
+            }
             identity(from, json);
             json.key("to")
                 .object()

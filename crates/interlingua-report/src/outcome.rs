@@ -44,6 +44,8 @@ pub struct Converted {
     pub name: String,
     /// The file that was written; none for stdout.
     pub output: Option<PathBuf>,
+    /// The files of the sessions after the first, if the input has several sessions.
+    pub further_outputs: Vec<PathBuf>,
     /// The dialect and the role of the input.
     pub from: Identified,
     /// The dialect and the role of the output.
@@ -62,7 +64,8 @@ impl Converted {
         to: (&'static Dialect, Role),
         report: Report,
     ) -> Self {
-        Self { name: name.into(), output: None, from, to, is_copy: false, report }
+        let name = name.into();
+        Self { name, output: None, further_outputs: Vec::new(), from, to, is_copy: false, report }
     }
 
     /// Whether the target is about a conversation, and the output holds neither an item of one nor a kept value of the
