@@ -61,6 +61,25 @@ struct SessionAnswers {
     refused: OpenItems<Reason>,
 }
 
+impl SessionAnswers {
+    /// Whether a waiting message is the assistant's.
+    fn is_by_assistant(&self, message: ItemId) -> bool {
+        self.waiting.iter().any(|waiting| match &waiting.event {
+            Event::ItemStarted(head) => head.id == message && head.author == Author::Assistant,
+            _ => false,
+        })
+    }
+}
+
+/// The decision about an event.
+#[derive(Clone, Copy)]
+enum Start {
+    Waits,
+    Passes,
+    /// The item passes, and the message around it waits.
+    Alone,
+}
+
 /// An event that waits.
 struct WaitingEvent {
     /// The number of the frame that the event was read from.
@@ -103,19 +122,23 @@ impl AnswersFirst {
     }
 
     fn route(&mut self, event: &Event<'_>, out: &mut WriterOutput<'_>) {
-        let waits = match event {
+        let waits = |waits: bool| if waits { Start::Waits } else { Start::Passes };
+        let start = match event {
             Event::ItemStarted(head) => self.started(head, out),
             Event::ItemDelta(_) | Event::ItemCompleted(_) => {
-                event.item().is_some_and(|item| self.session.waiting_items.contains_key(&item))
+                waits(event.item().is_some_and(|item| self.session.waiting_items.contains_key(&item)))
             }
             // The facts and the time of a session do not belong to an item.
-            Event::SessionStarted(_) | Event::SessionUpdated(_) | Event::Clock(_) => false,
-            _ => !self.session.waiting.is_empty(),
+            Event::SessionStarted(_) | Event::SessionUpdated(_) | Event::Clock(_) => Start::Passes,
+            _ => waits(!self.session.waiting.is_empty()),
         };
-        if waits {
-            return self.wait(event, out);
+        match (start, event) {
+            (Start::Waits, _) => return self.wait(event, out),
+            (Start::Alone, Event::ItemStarted(head)) => {
+                self.pass(&Event::ItemStarted(ItemHead { within: None, ..head.clone() }), out);
+            }
+            _ => self.pass(event, out),
         }
-        self.pass(event, out);
         let session = &mut self.session;
         match event {
             Event::ItemStarted(head) => session.passing.insert(head.id, ()),
@@ -135,8 +158,8 @@ impl AnswersFirst {
         }
     }
 
-    /// Whether an item that starts has to wait.
-    fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) -> bool {
+    /// Decides about an item that starts.
+    fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) -> Start {
         let is_main = self.is_main(head);
         let session = &mut self.session;
         if !is_main {
@@ -150,6 +173,7 @@ impl AnswersFirst {
         // Some agents run a call before the response is complete, so the response goes on after a result.
         let is_next_response = head.author == Author::Assistant && !is_result && session.has_result;
         let is_early = (is_prompt || is_next_response) && !session.open.is_empty();
+        let mut is_alone = false;
         let mut waits = around.is_some() || is_main && !is_inner && (!session.waiting.is_empty() || is_early);
         match &head.kind {
             ItemKind::ToolResult(result) if is_main => {
@@ -159,8 +183,11 @@ impl AnswersFirst {
                 } else if waits && session.waiting_calls.contains(&key) {
                     // The result answers a call that waits, too.
                 } else if let Answered::Call(call) = session.pairs.result(key) {
-                    if let Some(around) = around {
-                        self.overtake(around, out);
+                    match around {
+                        // The model says nothing in a result, so its message does not have to come along.
+                        Some(around) if session.is_by_assistant(around) => is_alone = true,
+                        Some(around) => self.overtake(around, out),
+                        None => {}
                     }
                     self.session.answering.insert(head.id, call);
                     self.session.has_result = true;
@@ -179,7 +206,11 @@ impl AnswersFirst {
             ItemKind::Message if is_prompt && !waits => session.pairs.prompt(),
             _ => {}
         }
-        waits
+        match (waits, is_alone) {
+            (true, _) => Start::Waits,
+            (false, true) => Start::Alone,
+            (false, false) => Start::Passes,
+        }
     }
 
     /// Writes a waiting message before the others, because it holds the result that they wait for.

@@ -94,6 +94,27 @@ pub(super) fn lose_of_head(
     }
 }
 
+/// Books the head of a frame that is not written because it has no content.
+pub(super) fn lose_head(head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
+    // Some values may have been emitted at the start of the item, in an earlier frame.
+    let texts = [
+        (Field::ItemId, &head.native_id),
+        (Field::ItemParent, &head.parent),
+        (Field::ItemModel, &head.model),
+        (Field::ItemAgent, &head.agent),
+        (Field::ItemParentCall, &head.parent_call),
+    ];
+    for (field, text) in texts {
+        out.lose_some(field, text.as_ref(), Reason::NoSlot);
+    }
+    if let Some(time) = &head.time {
+        out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
+    }
+    for field in [Field::ItemAuthor, Field::ItemOrigin] {
+        out.lose(field, Reason::NoSlot);
+    }
+}
+
 /// Whether a frame can hold a part of an item of this kind, and if not, the reason. Media are checked by the dialect.
 pub(super) fn takes_part(of: ItemKindTag, part: &Part<'_>, issuer: &str) -> Result<(), Reason> {
     match (of, part) {

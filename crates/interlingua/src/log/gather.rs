@@ -70,11 +70,6 @@ impl GatheredItems {
         self.numbers.get(&id).map(|&at| GatheredItem { all: self, at })
     }
 
-    /// The item with the given number, if it has its own frame. Separate frames are in the order of their items.
-    pub fn framed(&self, id: ItemId) -> Option<GatheredItem<'_>> {
-        self.item(id).filter(|item| item.at == 0 || self.apart.binary_search(&item.at).is_ok())
-    }
-
     /// The item that owns the given frame.
     pub fn item_of(&self, FrameNumber(at): FrameNumber) -> Option<GatheredItem<'_>> {
         (at < self.items.len()).then_some(GatheredItem { all: self, at })

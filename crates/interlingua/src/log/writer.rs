@@ -5,7 +5,7 @@ use super::clock::{SourceClock, dated};
 use super::file::{LogFile, is_date};
 use super::fill::{Fillings, address, note_equal};
 use super::form::LogForm;
-use super::frame_fields::{for_each_text, lose_of_head, takes_part};
+use super::frame_fields::{for_each_text, lose_head, lose_of_head, takes_part};
 use super::gather::{GatheredItem, GatheredItems};
 use super::stages::{LogStages, Placement};
 use super::values::NativeObject;
@@ -214,28 +214,11 @@ impl<F: LogForm> LogWriter<F> {
         if self.is_built() {
             self.stages.completed(tail.id, &mut self.items, out);
         }
-        let whole = self.items.framed(tail.id);
-        let unsaid = whole.filter(|frame| !self.restoring && !frame.says_anything());
-        if let Some(ItemHead { native_id, parent, time, model, agent, parent_call, .. }) =
-            unsaid.map(GatheredItem::head)
-        {
-            // Some values may have been emitted at the start of the item, in an earlier frame.
-            let texts = [
-                (Field::ItemId, native_id),
-                (Field::ItemParent, parent),
-                (Field::ItemModel, model),
-                (Field::ItemAgent, agent),
-                (Field::ItemParentCall, parent_call),
-            ];
-            for (field, text) in texts {
-                out.lose_some(field, text.as_ref(), Reason::NoSlot);
-            }
-            if let Some(time) = time {
-                out.lose_raw(Field::ItemTime, time, Reason::NoSlot);
-            }
-            for field in [Field::ItemAuthor, Field::ItemOrigin] {
-                out.lose(field, Reason::NoSlot);
-            }
+        let frame = self.items.item(tail.id).map(|item| item.frame().0);
+        // A stage may have put a message around the item: the message has the head of the item.
+        let own = frame.filter(|frame| !self.restoring && frame.head().id == tail.id);
+        if let Some(frame) = own.filter(|frame| !frame.says_anything()) {
+            lose_head(frame.head(), out);
         }
     }
 

@@ -204,9 +204,10 @@ fn outlives(head: &ItemHead<'_>, around: Reason) -> bool {
 }
 
 /// The frame of the assistant that a top-level item of the assistant can join. A frame cannot be joined once items were
-/// moved out of it, because these items are between the frame and the new item.
+/// moved out of it, because these items are between the frame and the new item. A frame without content is not written.
 fn joinable(head: &ItemHead<'_>, items: &GatheredItems) -> Option<FrameNumber> {
     let root = items.root().filter(|_| head.within.is_none() && items.apart().next().is_none())?;
+    let root = Some(root).filter(|root| root.says_anything())?;
     let with = root.head();
     let is_same = [with.author, head.author] == [Author::Assistant; 2] && with.agent == head.agent;
     is_same.then(|| root.frame().1)

@@ -19,7 +19,8 @@ impl LogStage for OneAuthor {
         let by_assistant = frame.head().author == Author::Assistant;
         // Items moved out of the current frame follow it, together with later items that fit there.
         let last = items.apart().last().filter(|last| {
-            last.of() == ItemKindTag::Message && [last.head().author, head.author] == [Author::Assistant; 2]
+            let by_assistant = [last.head().author, head.author] == [Author::Assistant; 2];
+            last.of() == ItemKindTag::Message && by_assistant && last.says_anything()
         });
         match head.kind {
             ItemKind::ToolResult(_) if by_assistant || items.apart().next().is_some() => {

@@ -422,6 +422,54 @@ fn a_message_typed_while_a_tool_runs_comes_after_its_result() {
     law.end();
 }
 
+/// Gemini CLI writes a message again for each result of its calls. Droid takes results in several messages for cancelled calls.
+#[test]
+fn results_that_come_with_their_message_again_are_in_one_message() {
+    let from = log("gemini-cli");
+    let head = json!({"sessionId": uuid(9), "projectHash": "5f", "startTime": TIME, "lastUpdated": TIME, "kind": "main"});
+    let told = |at: usize, kind: &str, text: &str, calls: Value| json!({"id": uuid(at), "timestamp": TIME, "type": kind, "content": text, "toolCalls": calls});
+    let call = |id: &str, result: Option<&str>| {
+        let mut call = json!({"id": id, "name": "read_file", "args": {}, "status": "executing"});
+        if let Some(output) = result {
+            let response = json!({"id": id, "name": "read_file", "response": {"output": output}});
+            call["status"] = json!("success");
+            call["result"] = json!([{"functionResponse": response}]);
+        }
+        call
+    };
+    let apart = [
+        told(2, "gemini", "", json!([call("c1", None)])),
+        told(3, "gemini", "", json!([call("c2", None)])),
+        told(3, "gemini", "", json!([call("c2", Some("second"))])),
+        told(2, "gemini", "", json!([call("c1", Some("first"))])),
+    ];
+    let together = [
+        told(2, "gemini", "", json!([call("c1", None), call("c2", None)])),
+        told(2, "gemini", "", json!([call("c1", Some("first")), call("c2", None)])),
+        told(2, "gemini", "", json!([call("c1", Some("first")), call("c2", Some("second"))])),
+    ];
+    for calls in [&apart[..], &together] {
+        let mut session = vec![head.clone(), told(1, "user", "go", json!([]))];
+        session.extend_from_slice(calls);
+        session.push(told(4, "gemini", "done", json!([])));
+        let bytes = lines(&session);
+        let to = log("droid");
+        let (out, report) = convert(from, to, &bytes);
+        assert!(report.adds_up());
+        let (read, _) = Transcript::read(to, &out, &Options::default()).expect("readable");
+        let results: Vec<usize> = read.items.iter().map(results_in).filter(|count| *count > 0).collect();
+        let out = String::from_utf8_lossy(&out);
+        assert_eq!(results, [2], "{out}");
+        assert!(out.contains(&uuid(4)), "the last answer has another id: {out}");
+    }
+}
+
+/// The number of results in an item.
+fn results_in(item: &Item) -> usize {
+    let inner = |content: &Content| if let Content::Item(inner) = content { results_in(inner) } else { 0 };
+    usize::from(matches!(item.kind, ItemKind::ToolResult(_))) + item.content.iter().map(inner).sum::<usize>()
+}
+
 /// APIs refuse a call whose arguments are no object.
 #[test]
 fn arguments_of_a_written_call_are_an_object() {
@@ -627,13 +675,13 @@ proptest! {
     fn odd_sessions_become_sound_histories(acts in acts(), which in 0..SPELLINGS.len()) {
         let (name, spell, can) = SPELLINGS[which];
         let mut acts: Vec<Act> = acts.into_iter().filter(can).collect();
-        // A tree does not show that its last branch was abandoned until a line follows.
-        while !["codex", "kimi-code"].contains(&name) && matches!(acts.last(), Some(Act::Back(_))) {
-            acts.pop();
-        }
         // A summary replaces the turns before it: if all of them were rewound, there is no summary.
         while let Some(at) = (0..acts.len()).find(|&at| matches!(acts[at], Act::Compact) && active(&acts[..at]).is_empty()) {
             acts.remove(at);
+        }
+        // A tree does not show that its last branch was abandoned until a line follows.
+        while !["codex", "kimi-code"].contains(&name) && matches!(acts.last(), Some(Act::Back(_))) {
+            acts.pop();
         }
         let (from, bytes) = (log(name), spell(&acts));
         // Lines without any parent are not a tree: they form a sequence.
