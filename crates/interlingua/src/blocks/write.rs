@@ -3,8 +3,6 @@
 use crate::json::Str;
 use crate::log::{CallValues, GatheredContent, GatheredItem, LogBuilder, NativeObject, NativeValue, text_of};
 use crate::model::{ItemKind, Media, MediaSource, Opaque, OpaqueKind, Part, ToolCall};
-use crate::wire;
-use crate::wire::backends::NameRule;
 
 /// The names of a call's block.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +18,9 @@ impl CallNames {
     pub(crate) const API: CallNames = CallNames { kind: "tool_use", arguments: "input" };
 }
 
-/// The blocks of an item in the form of the API. `log` is the builder of a built frame, or `None` for a kept frame. A
-/// built frame has tool names under the rule `tools`, if there is a rule.
+/// The blocks of an item in the form of the API. `log` is the builder of a built frame, or `None` for a kept frame.
 pub(crate) fn blocks_of<'g>(
     item: GatheredItem<'g>,
-    tools: Option<NameRule>,
     mut log: Option<&mut LogBuilder<'_, '_>>,
 ) -> Vec<NativeObject<'g>> {
     let mut blocks = Vec::new();
@@ -42,7 +38,7 @@ pub(crate) fn blocks_of<'g>(
                 let texts = item.parts().filter_map(text_of).map(NativeValue::Text).collect();
                 blocks.extend(thinking_blocks(item, texts, log.is_some()));
             }
-            ItemKind::ToolCall(call) => blocks.push(api_call(item, call, tools, log.as_deref_mut())),
+            ItemKind::ToolCall(call) => blocks.push(api_call(item, call, log.as_deref_mut())),
             ItemKind::ToolResult(_) => blocks.push(result_block(item, log.as_deref_mut())),
         }
     }
@@ -92,11 +88,10 @@ fn put_call<'g>(block: &mut NativeObject<'g>, values: CallValues<'g>, arguments_
     block.put_some("id", id).put("name", name).put_some(arguments_name, arguments);
 }
 
-/// The block of a call in the form of the API, with the namespace of a kept frame and a name under the rule `tools`.
+/// The block of a call in the form of the API, with the namespace of a kept frame.
 fn api_call<'g>(
     item: GatheredItem<'g>,
     call: &'g ToolCall<'static>,
-    tools: Option<NameRule>,
     log: Option<&mut LogBuilder<'_, '_>>,
 ) -> NativeObject<'g> {
     let built = log.is_some();
@@ -104,11 +99,7 @@ fn api_call<'g>(
     if !built {
         block.put_some("server_name", call.namespace.as_ref());
     }
-    let mut values = CallValues::new(item, call, log);
-    if let Some(tools) = tools.filter(|_| built) {
-        values.name = wire::alias(&values.name, tools).into_owned();
-    }
-    put_call(&mut block, values, CallNames::API.arguments);
+    put_call(&mut block, CallValues::new(item, call, log), CallNames::API.arguments);
     block
 }
 

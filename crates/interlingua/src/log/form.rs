@@ -107,6 +107,10 @@ pub struct LogRules {
     pub session_ids: SessionIds,
     /// The call ids the program's API accepts.
     pub call_ids: NameRule,
+    /// The tool names of calls that the program's API accepts.
+    pub call_names: NameRule,
+    /// Whether a call names the group of its tool apart. In all other logs, the group is put before the tool's name.
+    pub call_groups: bool,
 }
 
 impl LogRules {
@@ -126,6 +130,9 @@ impl LogRules {
         session: &[],
         session_ids: SessionIds::Nowhere,
         call_ids: NameRule { most: 64, ..NameRule::ANY },
+        // Most programs send a history to models of any vendor.
+        call_names: NameRule::TOOL,
+        call_groups: false,
     };
 
     /// Whether the file accepts the value for the session fact.

@@ -11,6 +11,7 @@ mod arguments;
 mod assets;
 mod budget;
 mod build;
+mod call_names;
 mod clock;
 mod file;
 mod fill;

@@ -1,6 +1,7 @@
 //! The shared writer of all log dialects.
 
 use super::build::{BuiltFrames, LogBuilder};
+use super::call_names::with_accepted_name;
 use super::clock::{SourceClock, dated};
 use super::file::{LogFile, is_date};
 use super::fill::{Fillings, address, note_equal};
@@ -120,6 +121,9 @@ impl<F: LogForm> LogWriter<F> {
     }
 
     fn started(&mut self, head: &ItemHead<'_>, out: &mut WriterOutput<'_>) {
+        let is_restored = self.restoring || self.said_elsewhere.contains(&head.id);
+        let renamed = if is_restored { None } else { with_accepted_name(&F::RULES, head, out) };
+        let head = renamed.as_ref().unwrap_or(head);
         if let Some(placement) = self.is_built().then(|| self.stages.place(head, &self.items)).flatten() {
             return self.start_at(placement, head, out);
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use interlingua::dialects::{Dialect, Options, Plane, Role};
 use interlingua::json::Str;
 use interlingua::ledger::{Leftover, Reason};
-use interlingua::model::{Author, Event, ItemId, ItemKind, Part};
+use interlingua::model::{Author, Event, Field, ItemId, ItemKind, Part};
 use interlingua::pipe::{Pipe, Writer, WriterOutput};
 use serde_json::Value;
 
@@ -137,6 +137,8 @@ struct Told {
     others: String,
     first: String,
     sessions: Vec<String>,
+    /// The tool names of calls, each with the names in its results.
+    tools: Vec<(String, Vec<String>)>,
 }
 
 struct Listener(Arc<Mutex<Told>>);
@@ -151,6 +153,19 @@ impl Writer for Listener {
             Event::ItemStarted(head) => {
                 let is_message = head.kind == ItemKind::Message;
                 told.items.insert(head.id, (head.author, is_message));
+                match &head.kind {
+                    ItemKind::ToolCall(call) => {
+                        let group = call.namespace.iter().map(|group| format!("{}/", group.decode()));
+                        let name = group.collect::<String>() + &call.name.decode();
+                        told.tools.push((name, Vec::new()));
+                    }
+                    ItemKind::ToolResult(result) => {
+                        let name = result.name.as_ref().map(|name| name.decode().into_owned());
+                        let (_, names) = told.tools.last_mut().expect("a result follows its call");
+                        names.extend(name);
+                    }
+                    ItemKind::Message | ItemKind::Reasoning | ItemKind::Notice(_) => {}
+                }
             }
             Event::ItemDelta(delta) => {
                 let Some(&(author, is_message)) = told.items.get(&delta.item) else { return };
@@ -279,6 +294,52 @@ fn an_id_of_any_form_becomes_one_that_is_taken_and_stays_with_its_call() {
                 let before = known.insert(said.clone(), id);
                 assert!(before.is_none_or(|before| before == id), "{}: {before:?} and {id:?}", to.0.name);
             }
+        }
+    }
+}
+
+/// Whether the API of a program accepts the name of a tool.
+fn is_tool_name(dialect: &str, name: &str) -> bool {
+    let word =
+        |also: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c) || also.contains(c));
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    match dialect {
+        // The file is never sent to an API.
+        "cursor" => !name.is_empty(),
+        "gemini-cli" => (1..=128).contains(&name.len()) && word(".:") && begins,
+        // A group of tools has a member of its own.
+        "codex" => name.split('/').all(|name| (1..=64).contains(&name.len())) && word("/"),
+        _ => (1..=64).contains(&name.len()) && word(""),
+    }
+}
+
+#[test]
+fn a_tool_name_that_the_api_refuses_has_one_alias_in_calls_and_results_and_is_reported() {
+    let record = (Dialect::named("record").expect("registered"), Role::Log);
+    let long = "n".repeat(65);
+    let fitting = "n".repeat(64);
+    let names = ["Bash", &fitting, "functions.exec", "a b", "é", "x\"y", "1st", "", "mcp:say", &long];
+    for to in log_targets().into_iter().filter(|to| to.0.name != "record") {
+        let mut known = BTreeMap::new();
+        for name in names {
+            let [called, answered] = ["tool-call", "tool-result"].map(|kind| {
+                let at = if kind == "tool-call" { "input" } else { "output" };
+                serde_json::json!({"type": kind, "call-id": "call_1", "name": name, at: {"a": 1}})
+            });
+            let entries = [serde_json::json!({"type": "user", "content": "Go."}), called, answered];
+            let source = serde_json::json!({"version": "3.0.0", "id": "u", "session": {"entries": entries,
+                "session-id": "u", "agent-meta": {"model-id": "unknown", "model-provider": "unknown"}}});
+            let outcome = convert(record, to, source.to_string().as_bytes());
+            let Told { tools, .. } = told(to, &outcome.bytes);
+            let [(written, results)] = &tools[..] else { panic!("{}: {name:?} became {tools:?}", to.0.name) };
+            let both = |fits: &dyn Fn(&str) -> bool| fits(written) && results.iter().all(|name| fits(name));
+            assert!(both(&|name| is_tool_name(to.0.name, name)), "{}: {name:?} became {tools:?}", to.0.name);
+            assert!(both(&|name| name == written), "{}: a result names another tool: {tools:?}", to.0.name);
+            let other = known.insert(written.clone(), name);
+            assert!(other.is_none(), "{}: {other:?} and {name:?} became {written:?}", to.0.name);
+            let is_lost = outcome.report.lost_paths.iter().any(|loss| loss.field == Some(Field::CallName));
+            assert_eq!(is_lost, written != name, "{}: {name:?} became {written:?}", to.0.name);
+            assert_eq!(written == name, is_tool_name(to.0.name, name), "{}: {name:?}", to.0.name);
         }
     }
 }

@@ -40,7 +40,7 @@ impl LogForm for ClineForm {
         let mut model_info = NativeObject::new();
         model_info.put_some("id", model.as_ref());
         message.put("modelInfo", model_info);
-        let mut blocks = blocks_of(item, None, None);
+        let mut blocks = blocks_of(item, None);
         let one = only_text(&blocks);
         // Each content of a kept message is one block.
         for (block, content) in blocks.iter_mut().zip(item.blocks()) {
@@ -63,7 +63,7 @@ impl LogForm for ClineForm {
                 GatheredContent::Part(part) => blocks.extend(text_block(part)),
                 GatheredContent::Item(inner) => match &inner.head().kind {
                     ItemKind::ToolResult(result) => blocks.push(built_result(inner, result, log)),
-                    _ => blocks.extend(blocks_of(inner, None, Some(log))),
+                    _ => blocks.extend(blocks_of(inner, Some(log))),
                 },
             }
         }

@@ -8,6 +8,7 @@ use crate::log::{
 };
 use crate::model::{Author, CallKind, ItemKind, ItemKindTag};
 use crate::tape::Val;
+use crate::wire::backends::NameRule;
 
 pub(super) struct CursorForm;
 
@@ -17,6 +18,8 @@ impl LogForm for CursorForm {
         calls: &[CallKind::Function, CallKind::FreeText],
         // A subagent has a session of its own.
         stages: &[stage::<OneAgent>],
+        // Cursor never sends this file to an API.
+        call_names: NameRule::ANY,
         ..LogRules::NOTHING
     };
 

@@ -50,7 +50,7 @@ impl LogForm for DroidForm {
             line.put_some("summaryText", item.only_text());
             return line;
         }
-        let blocks = blocks_of(item, None, None);
+        let blocks = blocks_of(item, None);
         let mut message = NativeObject::new();
         message.put_some("modelId", model.as_ref());
         message.put("content", NativeValue::one_or_list(only_text(&blocks), blocks));
@@ -63,7 +63,7 @@ impl LogForm for DroidForm {
     }
 
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
-        let blocks = blocks_of(item, None, Some(log));
+        let blocks = blocks_of(item, Some(log));
         if blocks.is_empty() {
             return;
         }

@@ -3,21 +3,13 @@
 
 use crate::blocks::{blocks_of, only_text};
 use crate::json::{Raw, Str};
-use crate::ledger::Reason;
 use crate::log::{
     FrameHead, GatheredItem, LogBuilder, LogForm, LogRules, MediaRules, NativeObject, NativeValue,
-    SessionIds, SignedThoughts, name_with_group, stage,
+    SessionIds, SignedThoughts, stage,
 };
-use crate::model::{
-    Author, CallKind, Field, ItemHead, ItemKind, ItemKindTag, Origin, Part, ToolCall, issuers,
-};
-use crate::pipe::WriterOutput;
+use crate::model::{Author, CallKind, Field, ItemHead, ItemKindTag, Origin, Part, issuers};
 use crate::tape::Val;
-use crate::wire;
 use crate::wire::backends::NameRule;
-
-/// The tool names that the API accepts.
-const TOOL_NAMES: NameRule = NameRule::TOOL;
 
 /// Claude Code 2.1.197 hangs on a line without a version; resuming was tested with the version below.
 const VERSION: &str = "2.1.325";
@@ -55,7 +47,7 @@ impl LogForm for ClaudeForm {
     };
 
     fn kept<'g>(&mut self, item: GatheredItem<'g>, kept: Val<'_>) -> NativeObject<'g> {
-        let blocks = blocks_of(item, Some(TOOL_NAMES), None);
+        let blocks = blocks_of(item, None);
         let content = NativeValue::one_or_list(only_text(&blocks), blocks);
         let mut line = NativeObject::new();
         let ItemHead { native_id, parent, time, model, .. } = item.head();
@@ -83,15 +75,6 @@ impl LogForm for ClaudeForm {
         line
     }
 
-    fn lose_of_head(&self, head: &ItemHead<'_>, _: Option<GatheredItem<'_>>, out: &mut WriterOutput<'_>) {
-        match &head.kind {
-            ItemKind::ToolCall(call) => {
-                lose_if_replaced(call, out);
-            }
-            ItemKind::Message | ItemKind::ToolResult(_) | ItemKind::Reasoning | ItemKind::Notice(_) => {}
-        }
-    }
-
     fn build(&mut self, item: GatheredItem<'_>, log: &mut LogBuilder<'_, '_>) {
         let ItemHead { author, agent, parent_call, .. } = item.head();
         let assistant = *author == Author::Assistant;
@@ -117,7 +100,7 @@ impl LogForm for ClaudeForm {
             self.response = None;
         }
         message.literal("role", word);
-        let blocks = blocks_of(item, Some(TOOL_NAMES), Some(log));
+        let blocks = blocks_of(item, Some(log));
         let one = only_text(&blocks).filter(|_| !assistant);
         message.put("content", NativeValue::one_or_list(one, blocks));
         if assistant {
@@ -178,14 +161,5 @@ fn mark_origin(item: GatheredItem<'_>, line: &mut NativeObject<'_>) {
     };
     if meta {
         line.put("isMeta", true);
-    }
-}
-
-/// Books the name of a tool as lost if an alias is written for the API.
-fn lose_if_replaced(call: &ToolCall<'_>, out: &mut WriterOutput<'_>) {
-    let name = name_with_group(call);
-    if wire::alias(&name, TOOL_NAMES).as_escaped() != name.as_escaped() {
-        out.ledger.note("id or name of a call replaced by one the API takes");
-        out.lose_str(Field::CallName, &call.name, Reason::Refused);
     }
 }

@@ -15,6 +15,8 @@ use crate::log::{
 use crate::model::{Author, CallKind, Field, ItemHead, ItemId, ItemKind, ItemKindTag, Part, issuers};
 use crate::pipe::WriterOutput;
 use crate::tape::{Kind, Val};
+use crate::wire::Letters;
+use crate::wire::backends::NameRule;
 
 #[derive(Default)]
 pub(super) struct GeminiForm {
@@ -47,6 +49,7 @@ impl LogForm for GeminiForm {
         session_head: &[Field::SessionId, Field::SessionStart, Field::SessionCwd, Field::SessionTitle],
         session: &[Field::SessionModel],
         session_ids: SessionIds::Uuid,
+        call_names: NameRule { letter_first: true, ..NameRule::new(Letters::Dotted, 128) },
         ..LogRules::NOTHING
     };
 

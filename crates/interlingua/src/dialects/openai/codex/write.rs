@@ -61,6 +61,7 @@ impl LogForm for CodexForm {
         // A subagent has its own session.
         stages: &[stage::<OneAgent>],
         session_ids: SessionIds::Uuid,
+        call_groups: true,
         ..LogRules::NOTHING
     };
 
