@@ -3,6 +3,7 @@
 use crate::json::{Raw, Str};
 use crate::model::{Event, Session, time};
 use crate::pipe::EventSink;
+use crate::tape::Val;
 
 /// The facts of the session emitted so far. Lines repeat these facts; only changes are emitted.
 #[derive(Debug, Default)]
@@ -17,6 +18,12 @@ impl SessionTracker {
     /// The facts emitted so far.
     pub fn known(&self) -> &Session<'static> {
         &self.known
+    }
+
+    /// Whether the id in the head of a log is that of another session: several logs may follow one another.
+    pub fn is_another(&self, id: Option<Val<'_>>) -> bool {
+        let id = id.and_then(|id| id.str());
+        self.known.id.as_ref().zip(id.as_ref()).is_some_and(|(known, id)| known.decode() != id.decode())
     }
 
     /// Starts a session without facts: a line marks a new session without naming it.

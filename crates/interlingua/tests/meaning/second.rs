@@ -265,6 +265,63 @@ fn two_sessions_in_an_input_are_each_alone() {
     law.end();
 }
 
+/// Dialects whose logs may name the session that they were copied from in their head or in any line, or name none.
+const NAMES_OTHERS: [&str; 10] = [
+    "claude-code",
+    "qwen-code",
+    "codex",
+    "cursor",
+    "kimi-cli",
+    "kimi-code",
+    "opencode",
+    "aider",
+    "record",
+    "record-v2",
+];
+
+/// Two logs one after the other, such as `cat` makes them, are two sessions: each record is that of its log alone, and both
+/// logs come back.
+#[test]
+fn two_logs_one_after_the_other_are_each_alone() {
+    let cases = fixtures();
+    let parsed = |bytes: &[u8]| -> Vec<serde_json::Value> {
+        serde_json::Deserializer::from_slice(bytes).into_iter().map(|value| value.expect("JSON")).collect()
+    };
+    let mut law = Law::new("two logs one after the other are each alone");
+    let mut tried = 0;
+    let has_head = |dialect: &&&Dialect| dialect.plane == Plane::Log && !NAMES_OTHERS.contains(&dialect.name);
+    for dialect in DIALECTS.iter().filter(has_head) {
+        let mut of: Vec<(&Case, serde_json::Value)> = Vec::new();
+        // After a list, the line break at its end belongs to the next log.
+        let is_chosen = |case: &&Case| {
+            case.way.0.name == dialect.name && case.bytes.starts_with(b"{") && case.bytes.ends_with(b"\n")
+        };
+        for case in cases.iter().filter(is_chosen) {
+            let [record] = &parsed(&convert(case.way, record(), &case.bytes).bytes)[..] else { continue };
+            let id = |record: &serde_json::Value| record["session"]["session-id"].clone();
+            if id(record) != "unknown" && of.iter().all(|(_, other)| id(other) != id(record)) {
+                of.push((case, record.clone()));
+            }
+        }
+        for pair in of.windows(2) {
+            let [(first, one), (second, two)] = pair else { continue };
+            let both = [&first.bytes[..], &second.bytes].concat();
+            let together = convert(first.way, record(), &both).bytes;
+            let entries = |record: &serde_json::Value| record["session"]["entries"].clone();
+            let found: Vec<_> = parsed(&together).iter().map(entries).collect();
+            let is_same = found == [entries(one), entries(two)];
+            law.holds(is_same, || format!("{first} and {second}: {} records", found.len()));
+            if can_write(first.way) {
+                let restored = convert(record(), first.way, &together).bytes;
+                law.holds(restored == both, || format!("{first} and {second} do not come back"));
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 10, "only {tried} pairs");
+    law.end();
+}
+
 /// Two records whose sessions have no id are two records, and so are two whose ids differ.
 #[test]
 fn two_sessions_without_an_id_are_two() {

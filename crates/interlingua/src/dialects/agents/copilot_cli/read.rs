@@ -64,6 +64,10 @@ impl Reader for CopilotLogReader {
             return self.answer(&line, out);
         }
         self.close(out);
+        if word == "session.start" && self.session.is_another(line.data.get("sessionId")) {
+            self.accounts.finish(out);
+            *self = Self { is_printed: self.is_printed, ..Self::default() };
+        }
         if !matches!(word, "session.usage_record" | "assistant.usage" | "assistant.reasoning") {
             self.accounts.flush(&line, out);
         }

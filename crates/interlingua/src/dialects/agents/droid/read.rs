@@ -24,6 +24,9 @@ impl Reader for DroidReader {
         if kind.is_empty() {
             doc.report_foreign(super::DIALECT.name, out);
         }
+        if kind == "session_start" && self.session.is_another(line.get("id")) {
+            *self = Self::default();
+        }
         let message = line.get("message").filter(|_| kind == "message");
         self.session(line, kind, message, out);
         let content = message.and_then(|message| message.get("content")).filter(blocks::is_content);

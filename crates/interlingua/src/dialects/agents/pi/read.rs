@@ -32,6 +32,10 @@ impl Reader for PiReader {
         if kind.is_empty() {
             doc.report_foreign(super::DIALECT.name, out);
         }
+        if kind == "session" && self.session.is_another(line.get("id")) {
+            self.finish(out);
+            *self = Self::default();
+        }
         self.session(line, kind, out);
         let message = line.get("message").filter(|_| kind == "message");
         let holder = message.unwrap_or(line);

@@ -129,6 +129,10 @@ impl GeminiReader {
     fn metadata(&mut self, doc: Doc<'_>, out: &mut EventSink<'_>) {
         self.close(out);
         let root = doc.root;
+        if root.get("startTime").is_some() && self.session.is_another(root.get("sessionId")) {
+            self.session.end(out);
+            *self = Self::default();
+        }
         // A resumed session writes its head again; the first head holds the start time.
         let again = self.session.known().start.as_ref().and_then(|_| root.get("startTime"));
         let told = facts(root, again.is_none());
