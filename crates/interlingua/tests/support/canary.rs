@@ -253,7 +253,6 @@ pub const EXCUSES: &[Excuse] = &[
         "that an agent was started has no place there; what the agent says names the call",
     ),
     ("record-v2", "amp", "/files[]/action", "follows from the change that is given back"),
-    ("record-v2", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
     (
         "record-v2",
         "cursor",
@@ -261,9 +260,6 @@ pub const EXCUSES: &[Excuse] = &[
         "what no transcript has follows from whose it is",
     ),
     ("record", "amp", "/children[]/files[]/action", "follows from the change that is given back"),
-    ("claude-code", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
-    ("pi", "copilot-cli", "/message/model", "what joins a line has the model of the first in it"),
-    ("record", "copilot-cli", "/model-id", "what joins a line has the model of the first in it"),
     (
         "record",
         "cursor",
@@ -285,12 +281,6 @@ pub const EXCUSES: &[Excuse] = &[
     ("record-v2", "qwen-code", "/files[]/action", "follows from the line that is given back"),
     ("record", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
     ("record-v2", "opencode", "/event-type", "a list of changes has no name; it comes back as it was"),
-    (
-        "opencode",
-        "copilot-cli",
-        "/modelID",
-        "a message of the storage has no content and no line; the session has a model",
-    ),
     (
         "openai-responses",
         "gemini",
