@@ -161,6 +161,14 @@ fn places_are_where_things_stand() {
     assert!(dir.run("check y.jsonl").stdout().contains("error: line 4, byte 6: cut off"));
 }
 
+/// A session of Pi.
+fn pi_session(id: &str) -> String {
+    format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-11-01T10:00:00.000Z\",\"cwd\":\"/w\"}}\n\
+         {{\"type\":\"message\",\"id\":\"a{id}\",\"parentId\":null,\"timestamp\":\"2026-11-01T10:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"asked in {id}\"}}]}}}}\n"
+    )
+}
+
 #[test]
 fn nothing_in_a_file_steers_the_terminal() {
     let dir = Dir::new("report_steers");
@@ -181,6 +189,7 @@ fn reports_are_as_their_schema_says() {
         .write("in/notes.txt", "hello\n")
         .write("in/dup.jsonl", rollout(1).replacen("\"cwd\"", "\"id\":\"x\",\"cwd\"", 1))
         .write("same.jsonl", rollout(1))
+        .write("two.jsonl", pi_session("one") + &pi_session("two"))
         .write("breach.json", r#"{"version":"3.0.0","id":7,"session":{"session-id":"s","entries":[]}}"#);
     let mut seen = BTreeSet::new();
     let mut files = 0;
@@ -190,6 +199,7 @@ fn reports_are_as_their_schema_says() {
         "convert same.jsonl --to codex -o copy --report - -q",
         "convert same.jsonl --from claude-code --to record -o x --report - -q",
         "convert in/a.jsonl in/a.jsonl --to universal -o u/ --report - -q",
+        "convert two.jsonl --to claude-code -o apart.jsonl --verify --report - -q",
         "check in --json",
         "check same.jsonl nowhere --json -q",
         "check rec breach.json --json -q",
@@ -205,6 +215,12 @@ fn reports_are_as_their_schema_says() {
             serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{args}: {error}"));
         assert_eq!(schema::breaches(&report, &schema), Vec::<String>::new(), "{args}");
         files += report["files"].as_array().map_or(0, Vec::len);
+        if args.contains("two.jsonl") {
+            assert_eq!(ran.code, Some(0), "{args}: {}", ran.stderr);
+            assert_eq!(report["files"][0]["further_outputs"], serde_json::json!(["apart-2.jsonl"]));
+            let second = dir.read("apart-2.jsonl");
+            assert!(String::from_utf8_lossy(&second).contains("asked in two"));
+        }
         names(&report, &mut seen);
     }
     assert!(files >= 14, "{files}");

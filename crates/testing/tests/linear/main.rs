@@ -79,10 +79,10 @@ fn each_row_of_not_yet_names_a_case() {
     }
 }
 
-/// Measures each case and collects the unexpected results. Without `INTERLINGUA_ALL`, which CI sets, a third of the cases
+/// Measures each case and collects the unexpected results. Without `INTERLINGUA_ALL`, which CI sets, a sixth of the cases
 /// are measured.
 fn hold(cases: &[Case]) {
-    let step = if full() || std::env::var_os("INTERLINGUA_ALL").is_some() { 1 } else { 3 };
+    let step = if full() || std::env::var_os("INTERLINGUA_ALL").is_some() { 1 } else { 6 };
     let mut wrong = String::new();
     let pairs = cases.iter().flat_map(|case| case.to.iter().map(move |to| (case, *to)));
     for (case, to) in pairs.step_by(step) {
