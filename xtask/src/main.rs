@@ -119,7 +119,9 @@ fn bless(_: &[String]) -> TaskResult<()> {
     run(command("cargo", golden).env("INTERLINGUA_BLESS", "1"))?;
     let cases = ["test", "--package", "interlingua-tests", "--test", "dialects", "cases"];
     run(command("cargo", cases).env("INTERLINGUA_BLESS", "1"))?;
-    let shown = ["test", "--package", "interlingua-cli", "--test", "show"];
+    let words = ["test", "--package", "interlingua-tests", "--test", "meaning", "tables"];
+    run(command("cargo", words).env("INTERLINGUA_BLESS", "1"))?;
+    let shown = ["test", "--package", "interlingua-cli", "--test", "cli", "show::"];
     run(command("cargo", shown).env("INTERLINGUA_BLESS", "1"))?;
     docs::run(&[])
 }
