@@ -15,7 +15,7 @@ use interlingua_library::{CarriedSession, Comparison, Environment, NewSession, S
 use interlingua_report::json::document;
 use interlingua_report::render::plural;
 use interlingua_report::{Identified, render, safe};
-use interlingua_sessions::{InputPlace, PrivateFolder};
+use interlingua_sessions::{InputPlace, OpenLine, PrivateFolder};
 
 use crate::convert::{self, now, options, outline};
 use crate::error::{CommandError, Exit};
@@ -103,6 +103,12 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
         return undo(&path, agent, &environment, talk);
     }
     let source = Source::open(&path, args)?;
+    if let InputPlace::Snapshot(copy) = &source.input
+        && copy.open_line() > 0
+    {
+        let bytes = plural(copy.open_line(), "byte");
+        talk.say(&format!("left out: the last line of the source, which has no end so far ({bytes})\n"));
+    }
     let cwd = directory(args, &source, talk)?;
     if source.identity.dialect.name == agent.dialect {
         let name = agent.dialect;
@@ -153,6 +159,8 @@ struct Source {
 impl Source {
     fn open(path: &Path, args: &Continue) -> Result<Self, CommandError> {
         let (input, joined) = InputPlace::of(path).first_session()?;
+        // The session is read several times, and its agent may go on writing.
+        let input = input.snapshot(OpenLine::LeftOut)?;
         let opened = input.open(args.source.max_unpacked)?;
         let identity = opened.identify(&input.name(), &args.source.hints())?;
         let (dialect, role) = (identity.dialect, identity.spec.role);

@@ -3,8 +3,11 @@
 #![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 const SOURCE: &str = ".pi/agent/sessions/--w--/s.jsonl";
 
@@ -103,6 +106,63 @@ fn again_later_the_same_session_is_written() {
     assert_eq!(third["file"], first["file"]);
     let text = fs::read_to_string(file_of(&third)).expect("the session");
     assert!(text.lines().count() > lines && text.contains("one more thing"));
+}
+
+/// A line of a session of Claude Code.
+fn prompt(number: u32) -> String {
+    let parent = (number > 0).then(|| (number - 1).to_string());
+    let line = serde_json::json!({"type": "user", "uuid": number.to_string(), "parentUuid": parent, "version": "2",
+        "sessionId": "11111111-0000-4000-8000-000000000001", "cwd": "/", "timestamp": "2026-11-01T00:00:00.000Z",
+        "message": {"role": "user", "content": format!("prompt {number}")}});
+    format!("{line}\n")
+}
+
+#[test]
+fn a_session_whose_log_is_being_written_is_carried_on_as_it_was_at_one_moment() {
+    let home = Home::new();
+    let log = home.path("growing.jsonl");
+    fs::write(&log, (0..50).map(prompt).collect::<String>()).expect("a log");
+    let (is_done, written) = (AtomicBool::new(false), AtomicU32::new(50));
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut log = fs::OpenOptions::new().append(true).open(&log).expect("the log");
+            for number in 50..100_000 {
+                let line = prompt(number);
+                let (begin, end) = line.split_at(line.len() / 2);
+                log.write_all(begin.as_bytes()).expect("half a line");
+                // The last line stays without its end.
+                if is_done.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_micros(200));
+                log.write_all(end.as_bytes()).expect("the other half");
+                written.store(number + 1, Ordering::Relaxed);
+            }
+        });
+        let log = log.to_str().expect("UTF-8");
+        let output = home.path("out.jsonl");
+        let output = output.to_str().expect("UTF-8");
+        let outputs: Vec<(Output, Output)> = (0..4)
+            .map(|_| {
+                let carried = home.run(&["continue", log, "--in", "codex", "--dir", ".", "-q", "--json"]);
+                (carried, home.run(&["convert", log, "--to", "codex", "-o", output, "--verify", "-q"]))
+            })
+            .collect();
+        is_done.store(true, Ordering::Relaxed);
+        writer.join().expect("the writer");
+        for (carried, verified) in outputs {
+            assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+            let carried: serde_json::Value = serde_json::from_slice(&carried.stdout).expect("JSON");
+            let prompts = &carried["compared"]["prompts"];
+            assert_eq!(prompts["all"], prompts["kept"], "{carried}");
+        }
+    });
+    let log = log.to_str().expect("UTF-8");
+    let output = home.run(&["continue", log, "--in", "codex", "--dir", ".", "--json"]);
+    let carried: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(carried["compared"]["prompts"]["all"], written.load(Ordering::Relaxed));
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(told.contains("left out: the last line of the source, which has no end so far ("), "{told}");
 }
 
 #[test]
