@@ -9,7 +9,7 @@ use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
 use interlingua_daemon::{AGENTS, Agent, ApiProblem};
 use interlingua_gateway::{Config, ConfigError, FeedError, StartError};
-use interlingua_library::{BackupError, CarryError, CatalogueError, NameError};
+use interlingua_library::{BackupError, CarryError, CatalogueError, NameError, Successor};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
@@ -138,6 +138,8 @@ pub(crate) enum CommandError {
     UnknownAgent(String),
     /// The program of an agent is not installed.
     NotInstalled(&'static Agent),
+    /// The agent that is to go on with a session is not installed.
+    NoSuccessor(&'static Successor),
     /// The agent or its store failed.
     Agent(ApiProblem),
     /// Any other invalid command line: the message and perhaps a hint.
@@ -219,7 +221,7 @@ impl CommandError {
             | CommandError::UnknownAgent(_)
             | CommandError::Usage(..) => Exit::Usage,
             // The exit code that shells have for a command that is not found.
-            CommandError::NotInstalled(_) => Exit::Program(127),
+            CommandError::NotInstalled(_) | CommandError::NoSuccessor(_) => Exit::Program(127),
             CommandError::Agent(ApiProblem { status: 400 | 403, .. }) => Exit::Usage,
             CommandError::Agent(_) => Exit::Unreadable,
             CommandError::Refused(_) | CommandError::Incomplete(..) => Exit::Failed,
@@ -348,6 +350,11 @@ impl Explain for CommandError {
                 let program = agent.program.unwrap_or(agent.id);
                 format!("{} is not installed: `{program}` is not on the path", agent.name)
             }
+            CommandError::NoSuccessor(Successor { dialect, program, .. }) => {
+                format!(
+                    "`{dialect}` is not installed: `{program}` is not on the path, and nothing was written"
+                )
+            }
             CommandError::Agent(problem) => safe::one_line(&problem.detail),
             CommandError::Usage(what, _) => what.clone(),
         }
@@ -466,6 +473,9 @@ impl Explain for CommandError {
                 format!("the agents are {}", names.join(", "))
             }
             CommandError::NotInstalled(agent) => install_hint(agent),
+            CommandError::NoSuccessor(_) => {
+                "install the agent, or leave out `--run` to write the session and print its command".to_owned()
+            }
             CommandError::Agent(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
             CommandError::Gateway(error) => return gateway_hint(error),
