@@ -634,32 +634,62 @@ impl From<FeedError> for CommandError {
 /// The way out of an error of a gateway.
 fn gateway_hint(error: &StartError) -> Option<String> {
     Some(match error {
-        StartError::Config(ConfigError::NoDialect(_)) => {
-            let names = Config::server_names();
-            format!(
-                "the known servers are {names}; any other needs a dialect of plane `wire` (`--dialect`, or `dialect` in the file)"
-            )
-        }
-        StartError::Config(ConfigError::NotAnApi { .. }) => {
-            "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
-                .to_owned()
-        }
-        StartError::Config(ConfigError::NoUrl(_)) => "set `url` in the file".to_owned(),
-        StartError::Config(ConfigError::NoRoute) => {
-            "add a `[[route]]` with `model = \"*\"` and the name of a `backend`".to_owned()
-        }
-        StartError::Config(ConfigError::Url { .. }) => {
-            "a user and a password belong in `headers`, as `authorization`".to_owned()
-        }
-        StartError::Config(ConfigError::NoKey { variable, .. }) => {
-            format!("set `{variable}`, or try `--mock`, which needs no key")
-        }
-        StartError::Config(ConfigError::NoToken(_)) => {
-            "set `token` in the configuration, or listen on 127.0.0.1".to_owned()
-        }
+        StartError::Config(error) => return config_hint(error.cause()),
         StartError::Listen(..) => "another program may use the port; choose one with `--listen`".to_owned(),
         _ => return None,
     })
+}
+
+/// The way out of an error in a configuration.
+fn config_hint(error: &ConfigError) -> Option<String> {
+    let hint = match error {
+        ConfigError::Toml(_) => "correct the line; a member that is unknown may be misspelt",
+        ConfigError::NoDialect(_) => {
+            let names = Config::server_names();
+            return Some(format!(
+                "the known servers are {names}; any other needs a dialect of plane `wire` (`--dialect`, or `dialect` in the file)"
+            ));
+        }
+        ConfigError::NotAnApi { .. } => {
+            "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
+        }
+        ConfigError::NoUrl(_) => "set `url` in the file",
+        ConfigError::NoRoute => "add a `[[route]]` with `model = \"*\"` and the name of a `backend`",
+        ConfigError::Url { .. } => "a user and a password belong in `headers`, as `authorization`",
+        ConfigError::Header { .. } => {
+            "a name has letters, digits and dashes, a value is one line, and lengths are set for each call"
+        }
+        ConfigError::NoKey { variable, .. } => {
+            return Some(format!("set `{variable}`, or try `--mock`, which needs no key"));
+        }
+        ConfigError::KeyFile { .. } => "name a file that holds the key alone, or a variable instead",
+        ConfigError::KeySource(_) => {
+            "write `key = { env = \"NAME\" }`, or `file` or `value` instead of `env`"
+        }
+        ConfigError::KeyText(_) => {
+            "a key is one line of ASCII; the file or the variable may have more lines, or none"
+        }
+        ConfigError::SameKey(_) => "give each client a key of its own; the `token` is one, too",
+        ConfigError::SameName(_) => "give one of them another name; `default` is the one with the `token`",
+        ConfigError::Conflict { .. } => "leave one of the two out",
+        ConfigError::Store(_) => {
+            "name a file in a folder that exists, or an address that begins with `postgres://`"
+        }
+        ConfigError::Losses { .. } => {
+            "write rules as for `convert --policy`: a reason, `=` and `fail`, `warn` or `allow`"
+        }
+        ConfigError::FailureClass { .. } => {
+            "name some of these classes, or leave `on` out for those after which a call may be sent again"
+        }
+        ConfigError::Budget(_) => "write an amount of dollars, such as `budget = 2.5`",
+        ConfigError::ZeroLimit { .. } => "leave the limit out for the usual one, or write a number from 1 on",
+        ConfigError::NoBackend { .. } => "name a table `[backend.NAME]` of the file, or add one",
+        ConfigError::Script { .. } => "name a file that can be opened and is a script or a cassette",
+        ConfigError::Telemetry(_) => "name a receiver of OTLP over HTTP, such as `http://127.0.0.1:4318`",
+        ConfigError::NoToken(_) => "set `token` in the configuration, or listen on 127.0.0.1",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::backend::{ReadyBackend, permits};
 use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
-use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
+use crate::config::{ClientSettings, Config, ConfigError, ConfigPart, KeySource, Lookup};
 use crate::connections::Connections;
 use crate::extension::{Extension, extended};
 use crate::feed::FeedView;
@@ -136,7 +136,16 @@ pub(crate) struct GatewayState {
 impl GatewayState {
     /// The state for a configuration. Clients keep their spending and their rates from the state before.
     pub(crate) fn new(
-        config: Config,
+        config: &Config,
+        lookup: &dyn Lookup,
+        handlers: &Handlers,
+        before: Option<&Self>,
+    ) -> Result<Self, ConfigError> {
+        Self::checked(config, lookup, handlers, before).map_err(|error| config.placed(error))
+    }
+
+    fn checked(
+        config: &Config,
         lookup: &dyn Lookup,
         handlers: &Handlers,
         before: Option<&Self>,
@@ -156,7 +165,7 @@ impl GatewayState {
         if config.routes.is_empty() && !backends.is_empty() {
             return Err(ConfigError::NoRoute);
         }
-        let routes = routes::routes(&config, &backends)?;
+        let routes = routes::routes(config, &backends)?;
         let ledger = |name: &str| {
             let known = before.and_then(|before| before.clients.iter().find(|client| client.name == name));
             known.map(|client| Arc::clone(&client.ledger)).unwrap_or_default()
@@ -168,7 +177,7 @@ impl GatewayState {
         }
         let source = KeySource { value: config.token.clone(), env: config.token_env.clone(), file: None };
         let has_token = source.value.is_some() || source.env.is_some();
-        let token = if has_token { Some(Secret::new(source.key("`token`", lookup)?)) } else { None };
+        let token = if has_token { Some(Secret::new(source.key(&ConfigPart::Token, lookup)?)) } else { None };
         let is_closed = token.is_some() || !clients.is_empty();
         if !config.listen.ip().is_loopback() && !is_closed {
             return Err(ConfigError::NoToken(config.listen));
@@ -177,7 +186,7 @@ impl GatewayState {
             push_client(&mut clients, Client::anyone(token, ledger("default")))?;
         }
         let permits = permits(config.max_concurrent);
-        Ok(Self { config, backends, routes, clients, is_closed, permits })
+        Ok(Self { config: config.clone(), backends, routes, clients, is_closed, permits })
     }
 }
 
@@ -199,11 +208,7 @@ fn ready_client(
     lookup: &dyn Lookup,
     ledger: Arc<ClientLedger>,
 ) -> Result<Client, ConfigError> {
-    let owner = format!("client `{}`", settings.name);
-    let key = settings.key.key(&owner, lookup)?;
-    if settings.max_concurrent == Some(0) || settings.requests_per_minute == Some(0) {
-        return Err(ConfigError::ZeroLimit(owner));
-    }
+    let key = settings.key.key(&ConfigPart::Client(settings.name.clone()), lookup)?;
     let wrong = || ConfigError::Budget(settings.name.clone());
     let budget =
         settings.budget.map(|dollars| cost_of_text(&dollars.to_string()).ok_or_else(wrong)).transpose()?;
@@ -301,7 +306,7 @@ impl Gateway {
     pub(crate) fn reload(&self, mut config: Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
         let before = self.state();
         config.listen = before.config.listen;
-        let state = GatewayState::new(config, lookup, &self.handlers, Some(&before))?;
+        let state = GatewayState::new(&config, lookup, &self.handlers, Some(&before))?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
         Ok(())
     }
