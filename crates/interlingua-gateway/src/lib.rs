@@ -39,6 +39,7 @@ mod recording;
 mod refusal;
 mod request_body;
 mod request_path;
+mod response_resources;
 mod routes;
 mod schema_sample;
 mod script;
