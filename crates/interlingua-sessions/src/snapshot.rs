@@ -39,7 +39,10 @@ impl SnapshotInput {
         // An input that cannot be read has an error of its own.
         drop(origin.bytes()?);
         let name = origin.name();
-        Self::copied(origin, open_line).map_err(|error| SourceError::Read(name, error))
+        Self::copied(origin, open_line).map_err(|error| {
+            let text = format!("no temporary copy can be made: {error}");
+            SourceError::Read(name, io::Error::other(text))
+        })
     }
 
     fn copied(origin: InputPlace, open_line: OpenLine) -> io::Result<Self> {
