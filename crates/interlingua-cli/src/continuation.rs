@@ -15,13 +15,16 @@ use interlingua_library::{CarriedSession, Comparison, Environment, NewSession, S
 use interlingua_report::json::document;
 use interlingua_report::render::plural;
 use interlingua_report::{Identified, render, safe};
-use interlingua_sessions::{InputPlace, PrivateFolder};
+use interlingua_sessions::{InputPlace, OpenLine, PrivateFolder};
 
+use crate::child;
 use crate::convert::{self, now, options, outline};
 use crate::error::{CommandError, Exit};
 use crate::flags::{CarryFlags, SourceFlags, TalkFlags};
 use crate::list::{self, Choice};
 use crate::outputs::Sink;
+use crate::serve;
+use crate::stop;
 use crate::talk::{self, Talk};
 use crate::verify;
 
@@ -92,6 +95,9 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
         let hint = "leave out `--model`, and choose the model in the agent".to_owned();
         return Err(CommandError::Usage(text, Some(hint)));
     }
+    if args.run && child::on_path(agent.program).is_none() {
+        return Err(CommandError::NoSuccessor(agent));
+    }
     let path = match &args.session {
         Some(path) => path.clone(),
         None => chosen(agent, talk)?,
@@ -103,6 +109,12 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
         return undo(&path, agent, &environment, talk);
     }
     let source = Source::open(&path, args)?;
+    if let InputPlace::Snapshot(copy) = &source.input
+        && copy.open_line() > 0
+    {
+        let bytes = plural(copy.open_line(), "byte");
+        talk.say(&format!("left out: the last line of the source, which has no end so far ({bytes})\n"));
+    }
     let cwd = directory(args, &source, talk)?;
     if source.identity.dialect.name == agent.dialect {
         let name = agent.dialect;
@@ -135,6 +147,8 @@ pub(crate) fn run(args: &Continue, talk: &Talk) -> Result<Exit, CommandError> {
     if args.json {
         return talk::data(to_json(agent, &placement, (&carried, &cwd), &comparison).as_bytes());
     }
+    // The agent may run for hours.
+    drop((folder, carrying));
     if args.run { start(agent, &placement, &cwd, talk) } else { print_commands(agent, &placement, &cwd) }
 }
 
@@ -153,6 +167,8 @@ struct Source {
 impl Source {
     fn open(path: &Path, args: &Continue) -> Result<Self, CommandError> {
         let (input, joined) = InputPlace::of(path).first_session()?;
+        // The session is read several times, and its agent may go on writing.
+        let input = input.snapshot(OpenLine::LeftOut)?;
         let opened = input.open(args.source.max_unpacked)?;
         let identity = opened.identify(&input.name(), &args.source.hints())?;
         let (dialect, role) = (identity.dialect, identity.spec.role);
@@ -363,27 +379,30 @@ fn replace_path(placement: &mut SuccessorPlace, file: &Path) {
     }
 }
 
+/// Runs the commands of the agent, in its directory and with its terminal, until one fails.
 fn start(
     agent: &Successor,
     placement: &SuccessorPlace,
     cwd: &Path,
     talk: &Talk,
 ) -> Result<Exit, CommandError> {
-    let mut exit = Exit::Done;
+    let runtime = serve::runtime()?;
+    stop::leave_to_program();
+    let mut code = 0;
     for arguments in placement.prepare.iter().chain([&placement.resume]) {
         talk.say(&format!("{}\n", shell_line(agent.program, arguments)));
-        let status = Process::new(agent.program).args(arguments).current_dir(cwd).status();
-        let status = status.map_err(|error| {
-            let hint = "install the agent, or leave out `--run` and start it elsewhere".to_owned();
+        let mut command = Process::new(agent.program);
+        command.args(arguments).current_dir(cwd);
+        let status = runtime.block_on(child::run(command)).map_err(|error| {
+            let hint = "the session is written; `continue --undo` removes it".to_owned();
             CommandError::Usage(format!("`{}` does not start: {error}", agent.program), Some(hint))
         })?;
-        let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-        exit = Exit::Program(code);
+        code = child::code_of(status);
         if code != 0 {
             break;
         }
     }
-    Ok(exit)
+    Ok(Exit::Program(code))
 }
 
 fn print_commands(agent: &Successor, placement: &SuccessorPlace, cwd: &Path) -> Result<Exit, CommandError> {

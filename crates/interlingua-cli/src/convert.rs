@@ -18,7 +18,9 @@ use interlingua_record::contract::Refusal;
 use interlingua_report::json::ReportWriter;
 use interlingua_report::{Converted, Identified, Summary, render, safe};
 use interlingua_sessions::places::FilePlace;
-use interlingua_sessions::{self as sessions, FollowedInput, FoundFile, FoundFiles, InputPlace, Opened};
+use interlingua_sessions::{
+    self as sessions, FollowedInput, FoundFile, FoundFiles, InputPlace, OpenLine, Opened,
+};
 
 use crate::backends;
 use crate::error::{CommandError, Exit, of_sources};
@@ -117,6 +119,7 @@ fn single(
         account.summary.skipped = skipped;
         return account.end();
     }
+    let input = steady(input, args)?;
     let opened = input.open_live(&args.source.hints(), args.source.max_unpacked)?;
     let identity = opened.identify(&input.name(), &args.source.hints())?;
     talk.say(&render::reading(&input.name(), &identity));
@@ -179,6 +182,14 @@ fn single(
 /// The files of all sessions of an input, in their order.
 fn files_of(converted: &Converted) -> Vec<PathBuf> {
     converted.output.iter().chain(&converted.further_outputs).cloned().collect()
+}
+
+/// The input, as a copy if it is read several times for a comparison or a budget: its agent may go on writing.
+fn steady(input: InputPlace, args: &Convert) -> Result<InputPlace, CommandError> {
+    if !args.verify && args.carry.budget.is_none() {
+        return Ok(input);
+    }
+    Ok(input.snapshot(OpenLine::Kept)?)
 }
 
 /// An input that another program still writes. The next signal ends it.
@@ -403,7 +414,8 @@ fn one_of_many(
     bar: &ProgressBar,
 ) -> Result<Converted, CommandError> {
     let name = file.input.name();
-    let opened = file.input.open(args.source.max_unpacked)?;
+    let input = steady(file.input.clone(), args)?;
+    let opened = input.open(args.source.max_unpacked)?;
     let identity = opened.identify(&name, &args.source.hints())?;
     let role = args
         .target()
@@ -422,7 +434,7 @@ fn one_of_many(
         if earlier.contains(&FilePlace::of(path)) {
             Sink::again(path)
         } else {
-            Sink::file(path, file.input.path())
+            Sink::file(path, input.path())
         }
     };
     let sink = open(&path)?.encoded(args.tag())?;
@@ -437,14 +449,14 @@ fn one_of_many(
     let (shown, at_the_end) =
         if opened.is_packed() { (&ProgressBar::hidden(), file.bytes) } else { (bar, 0) };
     let to = (args.target(), role);
-    let options = conversion_options((&opened, &file.input), &identity, to, args)?;
-    let mut converted = convert(opened, &file.input, identity, to, (sink, Some(&mut next)), &options, shown)?;
+    let options = conversion_options((&opened, &input), &identity, to, args)?;
+    let mut converted = convert(opened, &input, identity, to, (sink, Some(&mut next)), &options, shown)?;
     bar.inc(at_the_end);
     converted.output = Some(path.clone());
     converted.further_outputs = further;
     if args.verify {
         let written = files_of(&converted);
-        let compared = verify::compare((&file.input, &identity), to, &written, &options, &args.source)?;
+        let compared = verify::compare((&input, &identity), to, &written, &options, &args.source)?;
         if !compared.is_whole() {
             return Err(CommandError::Incomplete(path, verify::came_along(&compared)));
         }

@@ -9,7 +9,7 @@ use interlingua::dialects::{DIALECTS, Dialect, Role, RoleSpec};
 use interlingua::wire::backends::Backend;
 use interlingua_daemon::{AGENTS, Agent, ApiProblem};
 use interlingua_gateway::{Config, ConfigError, FeedError, StartError};
-use interlingua_library::{BackupError, CarryError, CatalogueError, NameError};
+use interlingua_library::{BackupError, CarryError, CatalogueError, NameError, Successor};
 use interlingua_record::contract::Refusal;
 use interlingua_report::render::io_reason;
 use interlingua_report::{Explain, safe};
@@ -138,6 +138,8 @@ pub(crate) enum CommandError {
     UnknownAgent(String),
     /// The program of an agent is not installed.
     NotInstalled(&'static Agent),
+    /// The agent that is to go on with a session is not installed.
+    NoSuccessor(&'static Successor),
     /// The agent or its store failed.
     Agent(ApiProblem),
     /// Any other invalid command line: the message and perhaps a hint.
@@ -219,7 +221,7 @@ impl CommandError {
             | CommandError::UnknownAgent(_)
             | CommandError::Usage(..) => Exit::Usage,
             // The exit code that shells have for a command that is not found.
-            CommandError::NotInstalled(_) => Exit::Program(127),
+            CommandError::NotInstalled(_) | CommandError::NoSuccessor(_) => Exit::Program(127),
             CommandError::Agent(ApiProblem { status: 400 | 403, .. }) => Exit::Usage,
             CommandError::Agent(_) => Exit::Unreadable,
             CommandError::Refused(_) | CommandError::Incomplete(..) => Exit::Failed,
@@ -348,6 +350,11 @@ impl Explain for CommandError {
                 let program = agent.program.unwrap_or(agent.id);
                 format!("{} is not installed: `{program}` is not on the path", agent.name)
             }
+            CommandError::NoSuccessor(Successor { dialect, program, .. }) => {
+                format!(
+                    "`{dialect}` is not installed: `{program}` is not on the path, and nothing was written"
+                )
+            }
             CommandError::Agent(problem) => safe::one_line(&problem.detail),
             CommandError::Usage(what, _) => what.clone(),
         }
@@ -466,6 +473,9 @@ impl Explain for CommandError {
                 format!("the agents are {}", names.join(", "))
             }
             CommandError::NotInstalled(agent) => install_hint(agent),
+            CommandError::NoSuccessor(_) => {
+                "install the agent, or leave out `--run` to write the session and print its command".to_owned()
+            }
             CommandError::Agent(_) => return None,
             CommandError::Usage(_, Some(tip)) => tip.clone(),
             CommandError::Gateway(error) => return gateway_hint(error),
@@ -624,32 +634,62 @@ impl From<FeedError> for CommandError {
 /// The way out of an error of a gateway.
 fn gateway_hint(error: &StartError) -> Option<String> {
     Some(match error {
-        StartError::Config(ConfigError::NoDialect(_)) => {
-            let names = Config::server_names();
-            format!(
-                "the known servers are {names}; any other needs a dialect of plane `wire` (`--dialect`, or `dialect` in the file)"
-            )
-        }
-        StartError::Config(ConfigError::NotAnApi { .. }) => {
-            "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
-                .to_owned()
-        }
-        StartError::Config(ConfigError::NoUrl(_)) => "set `url` in the file".to_owned(),
-        StartError::Config(ConfigError::NoRoute) => {
-            "add a `[[route]]` with `model = \"*\"` and the name of a `backend`".to_owned()
-        }
-        StartError::Config(ConfigError::Url { .. }) => {
-            "a user and a password belong in `headers`, as `authorization`".to_owned()
-        }
-        StartError::Config(ConfigError::NoKey { variable, .. }) => {
-            format!("set `{variable}`, or try `--mock`, which needs no key")
-        }
-        StartError::Config(ConfigError::NoToken(_)) => {
-            "set `token` in the configuration, or listen on 127.0.0.1".to_owned()
-        }
+        StartError::Config(error) => return config_hint(error.cause()),
         StartError::Listen(..) => "another program may use the port; choose one with `--listen`".to_owned(),
         _ => return None,
     })
+}
+
+/// The way out of an error in a configuration.
+fn config_hint(error: &ConfigError) -> Option<String> {
+    let hint = match error {
+        ConfigError::Toml(_) => "correct the line; a member that is unknown may be misspelt",
+        ConfigError::NoDialect(_) => {
+            let names = Config::server_names();
+            return Some(format!(
+                "the known servers are {names}; any other needs a dialect of plane `wire` (`--dialect`, or `dialect` in the file)"
+            ));
+        }
+        ConfigError::NotAnApi { .. } => {
+            "name one of `interlingua dialects` with plane `wire` (`--dialect`, or `dialect` in the file)"
+        }
+        ConfigError::NoUrl(_) => "set `url` in the file",
+        ConfigError::NoRoute => "add a `[[route]]` with `model = \"*\"` and the name of a `backend`",
+        ConfigError::Url { .. } => "a user and a password belong in `headers`, as `authorization`",
+        ConfigError::Header { .. } => {
+            "a name has letters, digits and dashes, a value is one line, and lengths are set for each call"
+        }
+        ConfigError::NoKey { variable, .. } => {
+            return Some(format!("set `{variable}`, or try `--mock`, which needs no key"));
+        }
+        ConfigError::KeyFile { .. } => "name a file that holds the key alone, or a variable instead",
+        ConfigError::KeySource(_) => {
+            "write `key = { env = \"NAME\" }`, or `file` or `value` instead of `env`"
+        }
+        ConfigError::KeyText(_) => {
+            "a key is one line of ASCII; the file or the variable may have more lines, or none"
+        }
+        ConfigError::SameKey(_) => "give each client a key of its own; the `token` is one, too",
+        ConfigError::SameName(_) => "give one of them another name; `default` is the one with the `token`",
+        ConfigError::Conflict { .. } => "leave one of the two out",
+        ConfigError::Store(_) => {
+            "name a file in a folder that exists, or an address that begins with `postgres://`"
+        }
+        ConfigError::Losses { .. } => {
+            "write rules as for `convert --policy`: a reason, `=` and `fail`, `warn` or `allow`"
+        }
+        ConfigError::FailureClass { .. } => {
+            "name some of these classes, or leave `on` out for those after which a call may be sent again"
+        }
+        ConfigError::Budget(_) => "write an amount of dollars, such as `budget = 2.5`",
+        ConfigError::ZeroLimit { .. } => "leave the limit out for the usual one, or write a number from 1 on",
+        ConfigError::NoBackend { .. } => "name a table `[backend.NAME]` of the file, or add one",
+        ConfigError::Script { .. } => "name a file that can be opened and is a script or a cassette",
+        ConfigError::Telemetry(_) => "name a receiver of OTLP over HTTP, such as `http://127.0.0.1:4318`",
+        ConfigError::NoToken(_) => "set `token` in the configuration, or listen on 127.0.0.1",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod audit;
 mod backends;
 mod backup;
 mod check;
+mod child;
 mod continuation;
 mod convert;
 mod dialects;

@@ -1,8 +1,6 @@
 //! `serve` and `with`: the gateway from flags and files, alone or around a program.
 
-use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use interlingua_daemon::{
@@ -17,6 +15,7 @@ use interlingua_store::StorePlace;
 use tokio::runtime::Runtime;
 
 use crate::agents::AgentPaths;
+use crate::child;
 use crate::error::{CommandError, Exit};
 use crate::flags::{GatewayFlags, Mock, Serve, With};
 use crate::talk::Talk;
@@ -135,45 +134,15 @@ pub(crate) fn with(args: &With, talk: &Talk) -> Result<Exit, CommandError> {
     let mut command = pointed.command(program);
     talk.say(&format!("{program} talks to {url}\n"));
     command.args(arguments);
-    let status = runtime.block_on(run(command));
+    let status = runtime.block_on(child::run(command));
     drop((stop, pointed));
     // The gateway passes on its last calls. A connection that a process in the background holds must not delay the end.
     let _ = runtime.block_on(async { tokio::time::timeout(LAST_CALLS, serving).await });
     let status = status.map_err(|error| CommandError::Read(safe::exact_line(program), error))?;
-    Ok(Exit::Program(code_of(status)))
+    Ok(Exit::Program(child::code_of(status)))
 }
 
-/// Runs a program to its end. Ctrl-C and the end of the terminal are signals for the program, which gets them as well. A
-/// service manager stops only this command, so the program is ended here.
-async fn run(command: Command) -> io::Result<ExitStatus> {
-    let mut child = tokio::process::Command::from(command).spawn()?;
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut quit = signal(SignalKind::quit())?;
-        loop {
-            tokio::select! {
-                status = child.wait() => return status,
-                _ = terminate.recv() => child.start_kill()?,
-                _ = hangup.recv() => {}
-                _ = interrupt.recv() => {}
-                _ = quit.recv() => {}
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    loop {
-        tokio::select! {
-            status = child.wait() => return status,
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    }
-}
-
-fn runtime() -> Result<Runtime, CommandError> {
+pub(crate) fn runtime() -> Result<Runtime, CommandError> {
     Runtime::new().map_err(CommandError::Output)
 }
 
@@ -325,15 +294,6 @@ async fn stopped() {
         }
     }
     let _ = tokio::signal::ctrl_c().await;
-}
-
-/// The exit code that a shell reports for the program.
-fn code_of(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-    }
-    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 impl From<PointError> for CommandError {

@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(unix)]
@@ -23,6 +24,15 @@ fn followed() -> MutexGuard<'static, Option<FollowEnd>> {
 /// Lets the next signal end this input instead of the command.
 pub(crate) fn end_instead(input: FollowEnd) {
     *followed() = Some(input);
+}
+
+/// Whether a program that this command started gets the signals.
+static LEFT_TO_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Leaves all further signals to a program that this command starts and waits for: they end the program, and the command ends
+/// with it.
+pub(crate) fn leave_to_program() {
+    LEFT_TO_PROGRAM.store(true, Ordering::Relaxed);
 }
 
 /// Starts a thread that waits for termination signals for as long as the command runs.
@@ -48,6 +58,9 @@ pub(crate) fn listen(quiet: bool) {
     // If the thread cannot be started, signals have their default effect.
     let _ = listener.spawn(move || {
         for signal in signals.forever() {
+            if LEFT_TO_PROGRAM.load(Ordering::Relaxed) {
+                continue;
+            }
             if let Some(input) = followed().take() {
                 // The command goes on to the end of the input. A second signal stops it.
                 input.end();

@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 
 use crate::breaker::Breaker;
 use crate::cassette::{Cassette, CassetteRecorder, TapedAnswer, Taping};
-use crate::config::{BackendSettings, ConfigError, KeySource, Lookup, checked_key};
+use crate::config::{BackendSettings, ConfigError, ConfigPart, KeySource, Lookup, checked_key};
 use crate::connections::{BrokenBody, Connections, Origin, ServerBody};
 use crate::handler::{self, Handler};
 use crate::http_message::{HttpResponseHead, write_head};
@@ -349,7 +349,7 @@ fn keys(
     api: &Api,
     lookup: &dyn Lookup,
 ) -> Result<KeyPool, ConfigError> {
-    let owner = format!("backend `{name}`");
+    let owner = ConfigPart::Backend(name.to_owned());
     let (value, env, file) = (settings.key.clone(), settings.key_env.clone(), settings.key_file.clone());
     let single = [value.is_some(), env.is_some(), file.is_some()].contains(&true);
     let single = single.then_some(KeySource { env, file, value });

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::cassette::CassetteMatch;
 use crate::clients::BudgetPeriod;
+use crate::config_places::{ConfigPlaces, line_and_column};
 use crate::known_servers::KnownServer;
 
 /// The configuration of a gateway.
@@ -46,6 +47,9 @@ pub struct Config {
     pub store: Option<StoreSettings>,
     /// The receiver of spans; by default that of the environment variable `OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set.
     pub telemetry: Option<TelemetrySettings>,
+    /// The places of the settings in the text, for errors.
+    #[serde(skip)]
+    places: ConfigPlaces,
 }
 
 /// The receiver of spans.
@@ -259,6 +263,7 @@ impl Default for Config {
             clients: Vec::new(),
             store: None,
             telemetry: None,
+            places: ConfigPlaces::default(),
         }
     }
 }
@@ -286,9 +291,9 @@ impl Lookup for SystemLookup {
 }
 
 impl KeySource {
-    /// The key; `owner` names the backend or the client in errors.
-    pub(crate) fn key(&self, owner: &str, lookup: &dyn Lookup) -> Result<String, ConfigError> {
-        let owner = || owner.to_owned();
+    /// The key; `owner` is the part of the configuration in errors.
+    pub(crate) fn key(&self, owner: &ConfigPart, lookup: &dyn Lookup) -> Result<String, ConfigError> {
+        let owner = || owner.clone();
         let text = match (&self.value, &self.env, &self.file) {
             (Some(value), None, None) => value.clone(),
             (None, Some(variable), None) => lookup
@@ -311,10 +316,47 @@ pub(crate) fn checked_key(text: &str) -> Option<String> {
     is_key.then(|| key.to_owned())
 }
 
+/// The part of a configuration that an error is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigPart {
+    /// The settings outside all tables.
+    Gateway,
+    /// The token.
+    Token,
+    /// The backend with this name.
+    Backend(String),
+    /// The client with this name.
+    Client(String),
+    /// The route for this pattern of models.
+    Route(String),
+}
+
+impl fmt::Display for ConfigPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigPart::Gateway => f.write_str("the gateway"),
+            ConfigPart::Token => f.write_str("`token`"),
+            ConfigPart::Backend(name) => write!(f, "backend `{name}`"),
+            ConfigPart::Client(name) => write!(f, "client `{name}`"),
+            ConfigPart::Route(model) => write!(f, "the route for `{model}`"),
+        }
+    }
+}
+
 /// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
+    /// An error in a setting, with its place in the text.
+    At {
+        /// The line, from 1 on.
+        line: usize,
+        /// The column, from 1 on.
+        column: usize,
+        /// The error.
+        error: Box<ConfigError>,
+    },
     /// The text is not TOML, or has an unknown member: the message of the parser, with line and column.
     Toml(String),
     /// A backend has no dialect, and its name is not that of a built-in backend.
@@ -342,22 +384,22 @@ pub enum ConfigError {
     },
     /// The environment variable with a key is not set.
     NoKey {
-        /// The backend or the client.
-        owner: String,
+        /// The owner of the key.
+        owner: ConfigPart,
         /// The name of the variable.
         variable: String,
     },
     /// The file with a key cannot be read.
     KeyFile {
-        /// The backend or the client.
-        owner: String,
+        /// The owner of the key.
+        owner: ConfigPart,
         /// The error.
         error: String,
     },
     /// A key without exactly one place.
-    KeySource(String),
+    KeySource(ConfigPart),
     /// A key that is empty, or that a header of HTTP cannot hold.
-    KeyText(String),
+    KeyText(ConfigPart),
     /// A key that another client has, too.
     SameKey(String),
     /// A name that another client has, too.
@@ -392,7 +434,12 @@ pub enum ConfigError {
     /// A budget that is no amount of dollars.
     Budget(String),
     /// A limit of zero, which would refuse every call.
-    ZeroLimit(String),
+    ZeroLimit {
+        /// The part with the limit.
+        part: ConfigPart,
+        /// The name of the limit.
+        setting: &'static str,
+    },
     /// A route names a backend that does not exist.
     NoBackend {
         /// The pattern of the route.
@@ -416,6 +463,7 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ConfigError::At { line, column, error } => write!(f, "line {line}, column {column}: {error}"),
             ConfigError::Toml(message) => f.write_str(message.trim()),
             ConfigError::NoDialect(backend) => {
                 write!(f, "backend `{backend}` has no `dialect`, and its name is not that of a known server")
@@ -462,7 +510,12 @@ impl fmt::Display for ConfigError {
                 )
             }
             ConfigError::Budget(client) => write!(f, "client `{client}`: the budget is no amount of dollars"),
-            ConfigError::ZeroLimit(owner) => write!(f, "{owner}: with a limit of 0 every call would fail"),
+            ConfigError::ZeroLimit { part: ConfigPart::Gateway, setting } => {
+                write!(f, "`{setting}`: with a limit of 0 every call would fail")
+            }
+            ConfigError::ZeroLimit { part, setting } => {
+                write!(f, "{part}: `{setting}`: with a limit of 0 every call would fail")
+            }
             ConfigError::NoBackend { model, backend } => {
                 write!(f, "the route for `{model}` names the backend `{backend}`, which does not exist")
             }
@@ -477,10 +530,26 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+impl ConfigError {
+    /// The error without its place.
+    pub fn cause(&self) -> &Self {
+        match self {
+            ConfigError::At { error, .. } => error.cause(),
+            error => error,
+        }
+    }
+}
+
 impl Config {
     /// Reads a configuration.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::Toml(place_and_message(text, &error)))
+        let config = toml::from_str(text).map_err(|error| ConfigError::Toml(place_and_message(text, &error)));
+        config.map(|config| Self { places: ConfigPlaces::of(text), ..config })
+    }
+
+    /// An error with the place of its setting.
+    pub(crate) fn placed(&self, error: ConfigError) -> ConfigError {
+        self.places.place(self, error)
     }
 
     /// The first route for a model.
@@ -558,31 +627,40 @@ impl Config {
 
     /// Refuses limits of zero: each of them would refuse or fail every call.
     pub(crate) fn check_limits(&self) -> Result<(), ConfigError> {
-        let zero = |owner: String| Err(ConfigError::ZeroLimit(owner));
-        for (name, is_zero) in [
+        let gateway = [
             ("threads", self.threads == Some(0)),
             ("max-body", self.max_body == 0),
             ("max-concurrent", self.max_concurrent == 0),
             ("idle-timeout", self.idle_timeout == 0),
-        ] {
-            if is_zero {
-                return zero(format!("`{name}`"));
-            }
-        }
+        ];
+        refuse_zero(&ConfigPart::Gateway, &gateway)?;
         for (name, backend) in &self.backends {
-            for (setting, is_zero) in [
+            let limits = [
                 ("timeout", backend.timeout == Some(0)),
                 ("max-concurrent", backend.max_concurrent == Some(0)),
-            ] {
-                if is_zero {
-                    return zero(format!("backend `{name}`: `{setting}`"));
-                }
-            }
+            ];
+            refuse_zero(&ConfigPart::Backend(name.clone()), &limits)?;
         }
-        match self.routes.iter().find(|route| route.max_tokens == Some(0)) {
-            Some(route) => zero(format!("the route for `{}`: `max-tokens`", route.model)),
-            None => Ok(()),
+        for route in &self.routes {
+            let limits = [("max-tokens", route.max_tokens == Some(0))];
+            refuse_zero(&ConfigPart::Route(route.model.clone()), &limits)?;
         }
+        for client in &self.clients {
+            let limits = [
+                ("max-concurrent", client.max_concurrent == Some(0)),
+                ("requests-per-minute", client.requests_per_minute == Some(0)),
+            ];
+            refuse_zero(&ConfigPart::Client(client.name.clone()), &limits)?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses the first limit of zero.
+fn refuse_zero(part: &ConfigPart, limits: &[(&'static str, bool)]) -> Result<(), ConfigError> {
+    match limits.iter().find(|(_, is_zero)| *is_zero) {
+        Some((setting, _)) => Err(ConfigError::ZeroLimit { part: part.clone(), setting }),
+        None => Ok(()),
     }
 }
 
@@ -618,9 +696,7 @@ impl StoreSettings {
 
 /// The place and the message of an error, without text of the file: the line may hold a key.
 fn place_and_message(text: &str, error: &toml::de::Error) -> String {
-    let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|&char| char != '\n').count() + 1;
+    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
     let mut message = error.message().to_owned();
     // A message about a wrong type repeats the string of the file: `invalid type: string "sk-…", expected …`.
     if let (Some(start), Some(end)) = (message.find('"'), message.rfind('"'))

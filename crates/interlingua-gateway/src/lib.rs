@@ -21,6 +21,7 @@ mod client_keys;
 mod clients;
 mod compaction;
 mod config;
+mod config_places;
 mod connections;
 mod extension;
 mod feed;
@@ -38,6 +39,7 @@ mod recording;
 mod refusal;
 mod request_body;
 mod request_path;
+mod response_resources;
 mod routes;
 mod schema_sample;
 mod script;
@@ -51,8 +53,8 @@ mod websocket;
 pub use cassette::CassetteMatch;
 pub use clients::BudgetPeriod;
 pub use config::{
-    BackendSettings, ClientSettings, Config, ConfigError, FallbackSettings, KeySource, Lookup, RouteSettings,
-    SessionLimits, StoreSettings, SystemLookup, TelemetrySettings,
+    BackendSettings, ClientSettings, Config, ConfigError, ConfigPart, FallbackSettings, KeySource, Lookup,
+    RouteSettings, SessionLimits, StoreSettings, SystemLookup, TelemetrySettings,
 };
 pub use extension::{Extension, ExtensionBody, ExtensionRequest, ExtensionResponse};
 pub use feed_reader::{FeedCall, FeedError, FeedEvent, FeedReader};

@@ -17,7 +17,7 @@ const PREFIXES: [(&str, &[&str]); 5] = [
     ("/openai", &["openai-chat", "openai-responses"]),
     ("/gemini", &["gemini"]),
     ("/kimi", &["kimi"]),
-    ("/copilot", &["copilot"]),
+    ("/copilot", &["copilot", "openai-responses"]),
 ];
 
 /// The path without repeated slashes and without a slash at its end.
@@ -63,6 +63,19 @@ pub(crate) fn find_model(path: &str, headers: &HeaderMap) -> Option<(&'static Ap
     // Google's methods follow a colon; the models of other servers may hold one.
     let is_model = endpoint.request.is_none() && !(api.dialect == "gemini" && name.contains(':'));
     is_model.then(|| (api, percent_decoded(name)))
+}
+
+/// The rest of a path below that of the Responses API, with or without a prefix and the version.
+pub(crate) fn below_responses(path: &str) -> Option<&str> {
+    let (prefix, mut rest) = split_prefix(path);
+    if !["", "/openai", "/copilot"].contains(&prefix) {
+        return None;
+    }
+    for _ in 0..2 {
+        rest = rest.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(rest);
+    }
+    let rest = rest.strip_prefix("/responses")?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// The prefix that names the dialect, and the rest of a path.

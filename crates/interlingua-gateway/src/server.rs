@@ -87,8 +87,8 @@ impl From<ConfigError> for StartError {
 impl Server {
     /// Checks a configuration: each backend can be built, each route has a backend.
     pub fn check(config: &Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
-        Receiver::new(config.telemetry.as_ref(), lookup)?;
-        GatewayState::new(config.clone(), lookup, &Handlers::new(), None).map(|_| ())
+        Receiver::new(config.telemetry.as_ref(), lookup).map_err(|error| config.placed(error))?;
+        GatewayState::new(config, lookup, &Handlers::new(), None).map(|_| ())
     }
 
     /// Listens on the address of the configuration.
@@ -97,8 +97,9 @@ impl Server {
         let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = config.threads.unwrap_or_else(processors);
         let settings = config.store.clone();
-        let receiver = Receiver::new(config.telemetry.as_ref(), lookup)?;
-        let state = GatewayState::new(config, lookup, &parts.handlers, None)?;
+        let receiver =
+            Receiver::new(config.telemetry.as_ref(), lookup).map_err(|error| config.placed(error))?;
+        let state = GatewayState::new(&config, lookup, &parts.handlers, None)?;
         let say = parts.troubles.clone();
         let report = move |trouble: &StoreTrouble<'_>| {
             if let Some(say) = &say {

@@ -21,7 +21,7 @@ use crate::backend::{ReadyBackend, permits};
 use crate::call::{CallContext, CallTask, ClientCall, FailedCall, json_response};
 use crate::clients::{Client, ClientLedger, Secret};
 use crate::compaction::{self, Compaction};
-use crate::config::{ClientSettings, Config, ConfigError, KeySource, Lookup};
+use crate::config::{ClientSettings, Config, ConfigError, ConfigPart, KeySource, Lookup};
 use crate::connections::Connections;
 use crate::extension::{Extension, extended};
 use crate::feed::FeedView;
@@ -33,6 +33,7 @@ use crate::recording::CallStore;
 use crate::refusal::{no_key, problem};
 use crate::request_body::{self, BodyLimits};
 use crate::request_path::{self, find, is_local_page, is_this_machine, usual_path};
+use crate::response_resources::{self, BackgroundRequest};
 use crate::routes::{self, ReadyRoute};
 use crate::telemetry::Telemetry;
 use crate::{client_keys, feed, metrics, stored_responses, websocket};
@@ -136,7 +137,16 @@ pub(crate) struct GatewayState {
 impl GatewayState {
     /// The state for a configuration. Clients keep their spending and their rates from the state before.
     pub(crate) fn new(
-        config: Config,
+        config: &Config,
+        lookup: &dyn Lookup,
+        handlers: &Handlers,
+        before: Option<&Self>,
+    ) -> Result<Self, ConfigError> {
+        Self::checked(config, lookup, handlers, before).map_err(|error| config.placed(error))
+    }
+
+    fn checked(
+        config: &Config,
         lookup: &dyn Lookup,
         handlers: &Handlers,
         before: Option<&Self>,
@@ -156,7 +166,7 @@ impl GatewayState {
         if config.routes.is_empty() && !backends.is_empty() {
             return Err(ConfigError::NoRoute);
         }
-        let routes = routes::routes(&config, &backends)?;
+        let routes = routes::routes(config, &backends)?;
         let ledger = |name: &str| {
             let known = before.and_then(|before| before.clients.iter().find(|client| client.name == name));
             known.map(|client| Arc::clone(&client.ledger)).unwrap_or_default()
@@ -168,7 +178,7 @@ impl GatewayState {
         }
         let source = KeySource { value: config.token.clone(), env: config.token_env.clone(), file: None };
         let has_token = source.value.is_some() || source.env.is_some();
-        let token = if has_token { Some(Secret::new(source.key("`token`", lookup)?)) } else { None };
+        let token = if has_token { Some(Secret::new(source.key(&ConfigPart::Token, lookup)?)) } else { None };
         let is_closed = token.is_some() || !clients.is_empty();
         if !config.listen.ip().is_loopback() && !is_closed {
             return Err(ConfigError::NoToken(config.listen));
@@ -177,7 +187,7 @@ impl GatewayState {
             push_client(&mut clients, Client::anyone(token, ledger("default")))?;
         }
         let permits = permits(config.max_concurrent);
-        Ok(Self { config, backends, routes, clients, is_closed, permits })
+        Ok(Self { config: config.clone(), backends, routes, clients, is_closed, permits })
     }
 }
 
@@ -199,11 +209,7 @@ fn ready_client(
     lookup: &dyn Lookup,
     ledger: Arc<ClientLedger>,
 ) -> Result<Client, ConfigError> {
-    let owner = format!("client `{}`", settings.name);
-    let key = settings.key.key(&owner, lookup)?;
-    if settings.max_concurrent == Some(0) || settings.requests_per_minute == Some(0) {
-        return Err(ConfigError::ZeroLimit(owner));
-    }
+    let key = settings.key.key(&ConfigPart::Client(settings.name.clone()), lookup)?;
     let wrong = || ConfigError::Budget(settings.name.clone());
     let budget =
         settings.budget.map(|dollars| cost_of_text(&dollars.to_string()).ok_or_else(wrong)).transpose()?;
@@ -301,7 +307,7 @@ impl Gateway {
     pub(crate) fn reload(&self, mut config: Config, lookup: &dyn Lookup) -> Result<(), ConfigError> {
         let before = self.state();
         config.listen = before.config.listen;
-        let state = GatewayState::new(config, lookup, &self.handlers, Some(&before))?;
+        let state = GatewayState::new(&config, lookup, &self.handlers, Some(&before))?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
         Ok(())
     }
@@ -338,14 +344,15 @@ impl Gateway {
         if request.method() == Method::GET && path == feed::PATH {
             return self.feed(&state, &request);
         }
-        if websocket::PATHS.contains(&&*path) && websocket::is_upgrade(request.headers()) {
-            return self.connect(&state, request);
-        }
-        if let Some(id) =
-            websocket::PATHS.iter().find_map(|known| path.strip_prefix(known)?.strip_prefix('/'))
-            && [Method::GET, Method::DELETE].contains(request.method())
-        {
-            return self.stored_response(&state, &request, id);
+        if let Some(rest) = request_path::below_responses(&path) {
+            if rest.is_empty() && websocket::is_upgrade(request.headers()) {
+                return self.connect(&state, request);
+            }
+            if let Some(rest) = rest.strip_prefix('/')
+                && response_resources::is_resource(request.method(), rest)
+            {
+                return self.stored_response(&state, &request, rest);
+            }
         }
         if let Some(id) = path.strip_prefix("/v1/receipts/").filter(|_| request.method() == Method::GET) {
             return self.receipt(&state, &request, id).await;
@@ -432,39 +439,21 @@ impl Gateway {
         websocket::accept(self, request, name, state.config.max_body).unwrap_or_else(invalid)
     }
 
-    /// A stored response, or its removal.
+    /// A stored response, its input items, its cancellation or its removal.
     fn stored_response(
         &self,
         state: &GatewayState,
         request: &Request<ClientBody>,
-        id: &str,
+        rest: &str,
     ) -> Response<AnswerBody> {
         let Some((dialect, _)) = websocket::endpoint() else { return problem(404, "no such path") };
-        let client = match client_of(state, request) {
-            Ok(client) => client,
-            Err(failure) => return failure.response(dialect),
-        };
-        let missing = || {
-            let message = format!("Response with id '{id}' not found.");
-            FailedCall::new(FailureClass::NotFound, message).response(dialect)
-        };
-        let responses = &self.log.responses;
-        if request.method() == Method::GET {
-            return match responses.get(id, &client.name) {
-                Some(stored) => json_response(200, stored.response.clone(), None),
-                None => missing(),
-            };
-        }
-        if !responses.remove(id, &client.name) {
-            return missing();
-        }
-        let id = interlingua::json::Str::plain(id);
-        let body = format!(r#"{{"id":"{}","object":"response","deleted":true}}"#, id.as_escaped());
-        json_response(200, body, None)
+        let client = client_of(state, request);
+        let answer = client.and_then(|client| self.response_resource(client, request, rest));
+        answer.unwrap_or_else(|failure| failure.response(dialect))
     }
 
     async fn call(
-        &self,
+        self: &Arc<Self>,
         state: &GatewayState,
         request: Request<ClientBody>,
         endpoint: &'static Endpoint,
@@ -487,6 +476,14 @@ impl Gateway {
             Err(failure) => return Err(self.refuse_early(failure, Some(client), dialect, endpoint).await),
         };
         let request = ModelRequest { dialect, endpoint, headers, query, model, body, traceparent };
+        if endpoint.request == Some(Role::Request)
+            && let Some(asked) = BackgroundRequest::of(dialect, &request.body)
+        {
+            return match self.begin_in_background(state, client, request, asked) {
+                Ok(response) => Ok(response),
+                Err(failure) => Err(self.refuse_early(failure, Some(client), dialect, endpoint).await),
+            };
+        }
         self.respond(state, client, request).await
     }
 
@@ -508,7 +505,7 @@ impl Gateway {
     }
 
     /// The request with the items of the response that it continues; `None` if it continues none.
-    fn with_history(&self, body: &Bytes, client: &Client) -> Result<Option<Bytes>, FailedCall> {
+    pub(crate) fn with_history(&self, body: &Bytes, client: &Client) -> Result<Option<Bytes>, FailedCall> {
         let Some(id) = stored_responses::continued(body) else { return Ok(None) };
         let before = self.log.responses.get(&id, &client.name);
         let before = before.ok_or_else(|| stored_responses::not_found(&id))?;
@@ -653,6 +650,11 @@ impl GatewayState {
     /// The client with a name.
     pub(crate) fn client(&self, name: &str) -> Option<&Client> {
         self.clients.iter().find(|client| client.name == name)
+    }
+
+    /// Whether the backend of a model stores responses itself.
+    pub(crate) fn has_native_responses(&self, model: &str, dialect: &Dialect) -> bool {
+        routes::find(&self.routes, model).is_some_and(|route| self.stores_responses(route, dialect))
     }
 
     /// Whether the first backend of a route stores responses itself: it has the dialect, and it is a server.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use interlingua::json::Str;
 use interlingua::model::FailureClass;
 use interlingua::tape::{Limits, TapeBuf, Val};
+use tokio::task::AbortHandle;
 
 use crate::call::FailedCall;
 
@@ -28,19 +29,79 @@ struct Stored {
 }
 
 /// A response that a later request can continue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StoredResponse {
     /// The name of the client that may continue it.
     client: String,
-    /// The items of the request and of the answer, separated by commas.
-    items: String,
+    /// The items of the request, separated by commas.
+    pub(crate) input: String,
+    /// The items of the answer, separated by commas.
+    output: String,
     /// The response as the client got it.
     pub(crate) response: String,
+    /// The state of a response that is made in the background.
+    background: Option<Background>,
+}
+
+/// The state of a response in the background.
+#[derive(Clone, Debug)]
+enum Background {
+    /// The task, once it is known.
+    Open(Option<AbortHandle>),
+    Ended,
+}
+
+/// The facts of a response that begins in the background.
+#[derive(Clone, Copy)]
+pub(crate) struct NewResponse<'r> {
+    pub(crate) id: &'r str,
+    pub(crate) client: &'r str,
+    /// The start in seconds since 1970.
+    pub(crate) created: u64,
+    pub(crate) model: &'r str,
+    /// The request of the client, whose settings the response repeats.
+    pub(crate) settings: &'r [u8],
+}
+
+/// The settings of a request that its response repeats, and their usual values.
+const ECHOED: &[(&str, Option<&str>)] = &[
+    ("instructions", None),
+    ("max_output_tokens", None),
+    ("metadata", None),
+    ("parallel_tool_calls", Some("true")),
+    ("previous_response_id", None),
+    ("reasoning", None),
+    ("temperature", None),
+    ("text", None),
+    ("tool_choice", Some("\"auto\"")),
+    ("tools", Some("[]")),
+    ("top_p", None),
+    ("truncation", None),
+];
+
+/// The result of a cancellation.
+pub(crate) enum Cancelled {
+    Missing,
+    NotInBackground,
+    /// The response, which may have ended before.
+    Response(String),
 }
 
 impl StoredResponse {
     fn size(&self) -> usize {
-        self.items.len() + self.response.len()
+        self.input.len() + self.output.len() + self.response.len()
+    }
+
+    /// Ends the task of a response that nobody can poll any more.
+    fn end_task(&self) {
+        if let Some(Background::Open(Some(task))) = &self.background {
+            task.abort();
+        }
+    }
+
+    /// Whether the response is not complete yet.
+    const fn is_open(&self) -> bool {
+        matches!(self.background, Some(Background::Open(_)))
     }
 }
 
@@ -62,6 +123,7 @@ impl StoredResponses {
         }
         if let Some(known) = stored.responses.remove(id) {
             stored.bytes -= known.size();
+            known.end_task();
         }
         stored.oldest_first.retain(|known| known != id);
         true
@@ -74,13 +136,107 @@ impl StoredResponses {
         let Ok(tape) = tape.parse(&response, &Limits::default()) else { return };
         let root = tape.root();
         let Some(id) = root.get("id").and_then(|id| id.str()) else { return };
-        let mut items = input_items(request).unwrap_or_default();
-        for item in root.get("output").into_iter().flat_map(|output| output.elements()) {
-            join(&mut items, item.text());
-        }
+        let (input, output) = (input_items(request).unwrap_or_default(), output_items(root));
         let id = id.decode().into_owned();
-        let stored = StoredResponse { client: client.to_owned(), items, response: response.clone() };
-        self.insert(id, stored);
+        let (client, response) = (client.to_owned(), response.clone());
+        self.insert(id, StoredResponse { client, input, output, response, background: None });
+    }
+
+    /// Stores a response that begins in the background; the response so far.
+    pub(crate) fn begin(&self, new: NewResponse<'_>, request: &[u8]) -> Result<String, FailedCall> {
+        let NewResponse { id, client, created, model, settings } = new;
+        let (quoted_id, quoted_model) = (Str::plain(id), Str::plain(model));
+        let mut response = format!(
+            r#"{{"id":"{}","object":"response","created_at":{created},"status":"queued","background":true,"error":null,"incomplete_details":null,"model":"{}","output":[],"store":true,"usage":null"#,
+            quoted_id.as_escaped(),
+            quoted_model.as_escaped()
+        );
+        let text = String::from_utf8_lossy(settings);
+        let mut tape = TapeBuf::default();
+        let tape = tape.parse(&text, &Limits::default()).ok();
+        for (name, usual) in ECHOED {
+            let value = tape.as_ref().and_then(|tape| tape.root().get(name)).map(|value| value.text());
+            if let Some(value) = value.or(*usual) {
+                response = response + ",\"" + name + "\":" + value;
+            }
+        }
+        response.push('}');
+        let stored = StoredResponse {
+            client: client.to_owned(),
+            input: input_items(request).unwrap_or_default(),
+            output: String::new(),
+            response: response.clone(),
+            background: Some(Background::Open(None)),
+        };
+        self.insert(id.to_owned(), stored);
+        if self.get(id, client).is_none() {
+            let message = "the request is too large to be stored, so it cannot run in the background";
+            return Err(FailedCall::new(FailureClass::InvalidRequest, message));
+        }
+        Ok(response)
+    }
+
+    /// Sets the task of a response in the background, unless the response has ended.
+    pub(crate) fn set_task(&self, id: &str, task: AbortHandle) {
+        self.change(id, |stored| stored.background = Some(Background::Open(Some(task))));
+    }
+
+    /// Marks a response in the background as begun.
+    pub(crate) fn set_in_progress(&self, id: &str) {
+        self.change(id, |stored| {
+            stored.response = with_members(&stored.response, &[("status", "\"in_progress\"")]);
+        });
+    }
+
+    /// Ends a response in the background with an answer, or with the body of an error.
+    pub(crate) fn finish(&self, id: &str, returned: &[u8]) {
+        self.change(id, |stored| {
+            stored.background = Some(Background::Ended);
+            let quoted = format!("\"{}\"", Str::plain(id).as_escaped());
+            if let Some(response) = response_of(returned) {
+                let own = [("id", quoted.as_str()), ("background", "true"), ("store", "true")];
+                stored.response = with_members(&response, &own);
+                let mut tape = TapeBuf::default();
+                let tape = tape.parse(&response, &Limits::default());
+                stored.output = tape.map(|tape| output_items(tape.root())).unwrap_or_default();
+                return;
+            }
+            let error = error_of(returned);
+            let failed = [("status", "\"failed\""), ("error", error.as_str())];
+            stored.response = with_members(&stored.response, &failed);
+        });
+    }
+
+    /// Cancels a response in the background. A response that has ended stays as it is.
+    pub(crate) fn cancel(&self, id: &str, client: &str) -> Cancelled {
+        let Some(stored) = self.get(id, client) else { return Cancelled::Missing };
+        match &stored.background {
+            None => return Cancelled::NotInBackground,
+            Some(Background::Ended) => {}
+            Some(Background::Open(task)) => {
+                self.change(id, |stored| {
+                    stored.background = Some(Background::Ended);
+                    stored.response = with_members(&stored.response, &[("status", "\"cancelled\"")]);
+                });
+                if let Some(task) = task {
+                    task.abort();
+                }
+            }
+        }
+        self.get(id, client).map_or(Cancelled::Missing, |stored| Cancelled::Response(stored.response.clone()))
+    }
+
+    /// Changes a response that has not ended.
+    fn change(&self, id: &str, change: impl FnOnce(&mut StoredResponse)) {
+        let mut all = self.look();
+        let Some(stored) = all.responses.get_mut(id).filter(|stored| stored.is_open()) else { return };
+        let before = stored.size();
+        let mut changed = StoredResponse::clone(stored);
+        change(&mut changed);
+        let after = changed.size();
+        *stored = Arc::new(changed);
+        all.bytes = all.bytes - before + after;
+        self.drop_oldest(&mut all);
     }
 
     fn insert(&self, id: String, response: StoredResponse) {
@@ -95,10 +251,15 @@ impl StoredResponses {
         }
         stored.oldest_first.push_back(id);
         stored.bytes += size;
+        self.drop_oldest(&mut stored);
+    }
+
+    fn drop_oldest(&self, stored: &mut Stored) {
         while stored.bytes > self.most_bytes {
             let Some(oldest) = stored.oldest_first.pop_front() else { break };
             if let Some(removed) = stored.responses.remove(&oldest) {
                 stored.bytes -= removed.size();
+                removed.end_task();
             }
         }
     }
@@ -131,7 +292,14 @@ pub(crate) fn asks_to_store(request: &[u8]) -> bool {
 
 /// The request with the items of the stored response before its own, and without the id.
 pub(crate) fn with_history(request: &[u8], before: &StoredResponse) -> Result<Vec<u8>, FailedCall> {
-    let mut items = before.items.clone();
+    if before.is_open() {
+        let message = "the previous response is not complete; poll it before a request continues it";
+        return Err(FailedCall::new(FailureClass::InvalidRequest, message));
+    }
+    let mut items = before.input.clone();
+    if !before.output.is_empty() {
+        join(&mut items, &before.output);
+    }
     if let Some(own) = input_items(request).filter(|own| !own.is_empty()) {
         join(&mut items, &own);
     }
@@ -191,6 +359,43 @@ pub(crate) fn input_items(request: &[u8]) -> Option<String> {
         join(&mut items, item.text());
     }
     Some(items)
+}
+
+/// The items of an answer, separated by commas.
+fn output_items(response: Val<'_>) -> String {
+    let mut items = String::new();
+    for item in response.get("output").into_iter().flat_map(|output| output.elements()) {
+        join(&mut items, item.text());
+    }
+    items
+}
+
+/// An object with other values of some members.
+fn with_members(object: &str, members: &[(&str, &str)]) -> String {
+    let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    let changed = rewritten(object.as_bytes(), &names, members).ok();
+    changed.and_then(|changed| String::from_utf8(changed).ok()).unwrap_or_else(|| object.to_owned())
+}
+
+/// The error of a response, from the body of a refusal.
+fn error_of(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let mut tape = TapeBuf::default();
+    let tape = tape.parse(&text, &Limits::default()).ok();
+    let error = tape.as_ref().and_then(|tape| tape.root().get("error"));
+    let member = |name: &str| {
+        let value = error.and_then(|error| error.get(name))?.str()?;
+        Some(value.as_escaped().to_owned())
+    };
+    let kind = member("code").or_else(|| member("type")).unwrap_or_default();
+    // The codes of a failed response are a closed list.
+    let code = match kind.as_str() {
+        kind if kind.contains("rate_limit") => "rate_limit_exceeded",
+        kind if kind.contains("invalid") => "invalid_prompt",
+        _ => "server_error",
+    };
+    let message = member("message").unwrap_or_else(|| "the backend gave no answer".to_owned());
+    format!(r#"{{"code":"{code}","message":"{message}"}}"#)
 }
 
 /// Adds to items that are separated by commas.

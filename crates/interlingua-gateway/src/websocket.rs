@@ -28,7 +28,7 @@ use crate::service::{ClientBody, Gateway, ModelRequest, own_headers};
 use crate::stored_responses::{self, StoredResponses};
 
 /// The path of the WebSocket.
-pub(crate) const PATHS: [&str; 2] = ["/v1/responses", "/openai/v1/responses"];
+const PATH: &str = "/v1/responses";
 
 /// The largest size of the stored responses of a connection in bytes.
 const CONNECTION_STORE: usize = 64 << 20;
@@ -193,6 +193,9 @@ impl Connection {
         if !root.get("type").is_some_and(|kind| kind.is("response.create")) {
             return Err(wrong("the message is no `response.create`"));
         }
+        if root.get("background").and_then(|background| background.bool()) == Some(true) {
+            return Err(wrong("`background` is not served on a WebSocket; send the request with POST"));
+        }
         let is_warm_up = root.get("generate").and_then(|generate| generate.bool()) == Some(false);
         let without = ["type", "generate", "stream", "background", "stream_id"];
         let mut body = stored_responses::rewritten(message, &without, &[("stream", "true")])?;
@@ -236,7 +239,7 @@ struct SocketRequest {
 /// The endpoint whose requests the messages hold.
 pub(crate) fn endpoint() -> Option<(&'static Dialect, &'static Endpoint)> {
     let api = Api::of("openai-responses")?;
-    let (endpoint, _) = api.find_endpoint("POST", PATHS[0])?;
+    let (endpoint, _) = api.find_endpoint("POST", PATH)?;
     Some((Dialect::named(api.dialect)?, endpoint))
 }
 

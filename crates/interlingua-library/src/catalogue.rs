@@ -1,7 +1,7 @@
 //! The catalogue: a SQLite database with a row for each session that was read, so that files that did not change are not
 //! read again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -14,10 +14,10 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use crate::library::ListedSession;
 use crate::search::SearchQuery;
-use crate::words::{self, SessionWords, WordPair};
+use crate::words::{self, Frequency, Phrase, SessionWords, WordBucket};
 
 /// The version of the tables. Another version means that the catalogue is built anew.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// The time that a second command waits for the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -41,21 +41,22 @@ const TABLES: &str = "
         PRIMARY KEY (file, part)
     ) WITHOUT ROWID;
     CREATE TABLE indexed (
+        number INTEGER PRIMARY KEY,
         file INTEGER NOT NULL,
         part INTEGER NOT NULL,
         stamp TEXT NOT NULL,
         tools TEXT NOT NULL,
         failed INTEGER NOT NULL,
-        PRIMARY KEY (file, part)
-    ) WITHOUT ROWID;
+        UNIQUE (file, part)
+    );
+    -- The place is the bucket and the number of the indexed session. Rows in a table with another key would have pages of their
+    -- own from 1 KB on, which are half empty.
     CREATE TABLE words (
-        bucket INTEGER NOT NULL,
-        file INTEGER NOT NULL,
-        part INTEGER NOT NULL,
+        place INTEGER PRIMARY KEY,
         hashes BLOB NOT NULL,
         pairs BLOB NOT NULL,
-        PRIMARY KEY (bucket, file, part)
-    ) WITHOUT ROWID;";
+        runs BLOB NOT NULL
+    );";
 
 /// The catalogue.
 #[derive(Debug)]
@@ -294,36 +295,79 @@ impl Catalogue {
 
     /// The sessions that may have a hit: the number of the file and the number in it.
     pub(crate) fn fitting(&self, query: &SearchQuery) -> rusqlite::Result<HashSet<(i64, u64)>> {
-        let part = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(i64, u64)> {
-            Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
-        };
-        let mut asked = self.connection.prepare("SELECT file, part, tools, failed FROM indexed")?;
+        let mut asked = self.connection.prepare("SELECT number, tools, failed, file, part FROM indexed")?;
         let mut rows = asked.query([])?;
-        let mut found = HashSet::new();
+        let mut found = HashMap::new();
         while let Some(row) = rows.next()? {
-            let tools = row.get_ref(2)?.as_str().unwrap_or_default();
+            let tools = row.get_ref(1)?.as_str().unwrap_or_default();
             let has_tool = query.tool.as_ref().is_none_or(|tool| tools.contains(tool.as_str()));
-            if has_tool && (!query.errors || row.get(3)?) {
-                found.insert(part(row)?);
+            if has_tool && (!query.errors || row.get(2)?) {
+                let part = (row.get(3)?, u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0));
+                found.insert(row.get::<_, i64>(0)?, part);
             }
         }
-        let hashes = query.hashes().into_iter().map(IndexTest::Word);
-        let pairs = query.pairs().into_iter().map(IndexTest::Pair);
-        for test in hashes.chain(pairs) {
-            let mut asked = self.connection.prepare_cached(test.statement())?;
-            let mut rows = asked.query([test.bucket()])?;
-            let mut fitting = HashSet::new();
-            while let Some(row) = rows.next()? {
-                if row.get_ref(2)?.as_blob().is_ok_and(|index| test.holds(index)) {
-                    fitting.insert(part(row)?);
-                }
-            }
-            found.retain(|part| fitting.contains(part));
+        let mut frequent = HashSet::new();
+        let words = query.hashes().into_iter().map(|hash| (words::bucket(hash), IndexTest::Word(hash)));
+        let pairs = query.pairs().into_iter().map(|pair| (pair.bucket(), IndexTest::Pair(pair)));
+        self.test_index(words.chain(pairs), &mut found, &mut frequent)?;
+        let runs = query.runs().into_iter().map(|(run, words)| (run.bucket(), IndexTest::Run(run, words)));
+        self.test_index(runs, &mut found, &mut frequent)?;
+        Ok(found.into_values().collect())
+    }
+
+    /// Removes the sessions whose index does not meet all tests, and adds the frequent words of the others.
+    fn test_index(
+        &self,
+        tests: impl Iterator<Item = (u32, IndexTest)>,
+        found: &mut HashMap<i64, (i64, u64)>,
+        frequent: &mut HashSet<(i64, u32)>,
+    ) -> rusqlite::Result<()> {
+        let mut buckets: BTreeMap<u32, Vec<IndexTest>> = BTreeMap::new();
+        for (bucket, test) in tests {
+            buckets.entry(bucket).or_default().push(test);
+        }
+        let mut asked = self
+            .connection
+            .prepare_cached("SELECT place, hashes, pairs, runs FROM words WHERE place BETWEEN ?1 AND ?2")?;
+        for (bucket, tests) in buckets {
             if found.is_empty() {
                 break;
             }
+            let mut rows = asked.query([place(bucket, 0), place(bucket, MOST_NUMBER)])?;
+            let mut fitting = HashSet::new();
+            while let Some(row) = rows.next()? {
+                let number = row.get::<_, i64>(0)? & MOST_NUMBER;
+                if !found.contains_key(&number) {
+                    continue;
+                }
+                let blob =
+                    |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().unwrap_or_default());
+                let mut holds = true;
+                for test in &tests {
+                    holds &= match test {
+                        IndexTest::Word(hash) => {
+                            let frequency = words::frequency(blob(1)?, *hash);
+                            if frequency == Some(Frequency::Frequent) {
+                                frequent.insert((number, *hash));
+                            }
+                            frequency.is_some()
+                        }
+                        IndexTest::Pair(pair) => pair.is_in_pairs(blob(2)?),
+                        run @ IndexTest::Run(phrase, _) => {
+                            !run.applies_to(number, frequent) || phrase.is_in_runs(blob(3)?)
+                        }
+                    };
+                }
+                if holds {
+                    fitting.insert(number);
+                }
+            }
+            // A session without a row has no word, no pair and no run of the bucket.
+            found.retain(|number, _| {
+                fitting.contains(number) || !tests.iter().any(|test| test.applies_to(*number, frequent))
+            });
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The files that could not be read, and the reasons.
@@ -340,30 +384,27 @@ enum IndexTest {
     /// The session has a word with this hash.
     Word(u32),
     /// The session has these two words one after the other.
-    Pair(WordPair),
+    Pair(Phrase),
+    /// The session has these words one after the other, if all of them are frequent in it.
+    Run(Phrase, Vec<u32>),
 }
 
 impl IndexTest {
-    const fn statement(&self) -> &'static str {
+    /// Whether the index of a session must meet the condition.
+    fn applies_to(&self, number: i64, frequent: &HashSet<(i64, u32)>) -> bool {
         match self {
-            Self::Word(_) => "SELECT file, part, hashes FROM words WHERE bucket = ?1",
-            Self::Pair(_) => "SELECT file, part, pairs FROM words WHERE bucket = ?1",
+            Self::Word(_) | Self::Pair(_) => true,
+            Self::Run(_, words) => words.iter().all(|hash| frequent.contains(&(number, *hash))),
         }
     }
+}
 
-    const fn bucket(&self) -> u32 {
-        match self {
-            Self::Word(hash) => words::bucket(*hash),
-            Self::Pair(pair) => pair.bucket(),
-        }
-    }
+/// The largest number of an indexed session.
+const MOST_NUMBER: i64 = (1 << 40) - 1;
 
-    fn holds(&self, index: &[u8]) -> bool {
-        match self {
-            Self::Word(hash) => words::has_hash(index, *hash),
-            Self::Pair(pair) => pair.is_in(index),
-        }
-    }
+/// The place of a bucket of the words of an indexed session.
+const fn place(bucket: u32, number: i64) -> i64 {
+    (bucket as i64) << 40 | number
 }
 
 /// Removes a file with its sessions and their words.
@@ -374,10 +415,12 @@ fn remove(changes: &Transaction<'_>, file: i64) -> rusqlite::Result<()> {
 }
 
 fn remove_words(changes: &Transaction<'_>, file: i64) -> rusqlite::Result<()> {
-    if changes.execute("DELETE FROM indexed WHERE file = ?1", [file])? > 0 {
-        let mut removal = changes.prepare_cached("DELETE FROM words WHERE bucket = ?1 AND file = ?2")?;
+    let mut asked = changes.prepare_cached("DELETE FROM indexed WHERE file = ?1 RETURNING number")?;
+    let numbers: Vec<i64> = asked.query_map([file], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut removal = changes.prepare_cached("DELETE FROM words WHERE place = ?1")?;
+    for number in numbers {
         for bucket in 0..words::BUCKETS {
-            removal.execute(params![bucket, file])?;
+            removal.execute([place(bucket, number)])?;
         }
     }
     Ok(())
@@ -392,16 +435,16 @@ fn insert_words(
     let mut session = changes.prepare_cached(
         "INSERT INTO indexed (file, part, stamp, tools, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
-    let mut words = changes.prepare_cached(
-        "INSERT INTO words (bucket, file, part, hashes, pairs) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
+    let mut words =
+        changes.prepare_cached("INSERT INTO words (place, hashes, pairs, runs) VALUES (?1, ?2, ?3, ?4)")?;
     for (part, found) in parts.iter().enumerate() {
         session.execute(params![file, part, stamp, found.tools, found.has_failure])?;
-        for (bucket, hashes, pairs) in found.buckets() {
-            // A bucket without a row has no word and no pair.
-            let has_pairs = pairs.is_empty() || pairs.iter().any(|byte| *byte != 0);
-            if !hashes.is_empty() || has_pairs {
-                words.execute(params![bucket, file, part, hashes, pairs])?;
+        let number = changes.last_insert_rowid();
+        for (bucket, WordBucket { hashes, pairs, runs }) in (0..).zip(found.buckets()) {
+            // A bucket without a row has no word, no pair and no run.
+            let has_bits = pairs.is_empty() || pairs.iter().chain(runs).any(|byte| *byte != 0);
+            if !hashes.is_empty() || has_bits {
+                words.execute(params![place(bucket, number), hashes, pairs, runs])?;
             }
         }
     }

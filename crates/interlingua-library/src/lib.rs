@@ -19,6 +19,7 @@ pub mod homes;
 mod imported;
 mod library;
 mod name;
+mod runs;
 mod search;
 mod words;
 

@@ -17,7 +17,7 @@ use interlingua_view::stats::{SessionCounter, SessionOverview};
 
 use crate::catalogue::{self, Catalogue, CatalogueError, ReadFile};
 use crate::homes::{AgentHome, Environment, HOMES};
-use crate::search::{HitWriter, LineFilter, SearchHit, SearchQuery};
+use crate::search::{HitWriter, LastMatch, LineFilter, SearchHit, SearchQuery};
 use crate::words::{SessionWords, WordIndex};
 
 /// A session of an agent on this machine.
@@ -304,18 +304,38 @@ fn hits_in_lines(
     let opened = input.open(MOST_UNPACKED)?;
     let identity = opened.identify(&name, &SourceHints::default())?;
     let from = (identity.dialect, identity.spec.role);
-    let has_whole_items =
-        ITEM_IN_A_LINE.contains(&identity.dialect.name) && identity.spec.framing == Framing::Lines;
-    let mut filter = filter.filter(|_| has_whole_items);
+    let is_in_lines = identity.spec.framing == Framing::Lines;
+    let mut filter = filter.filter(|_| is_in_lines);
+    let mut end = u64::MAX;
+    if !ITEM_IN_A_LINE.contains(&identity.dialect.name)
+        && filter.take().is_some()
+        && let Some(mut last) = LastMatch::new(query)
+    {
+        let failed = |error| SourceError::Read(name.clone(), error);
+        input.open(MOST_UNPACKED)?.each(failed, |bytes| {
+            last.push(bytes);
+            Ok(())
+        })?;
+        match last.end_of_line() {
+            Some(last) => end = last,
+            None => return Ok((Vec::new(), Vec::new())),
+        }
+    }
     let is_filtered = filter.is_some();
     let finder = HitWriter::new(query);
     let filter_is_useless = |finder: &HitWriter| finder.unknown_calls() > MOST_CALL_IDS;
     let pipe = Pipe::with_writer(from, Box::new(finder.clone()), &Options::default());
     let mut pipe = pipe.map_err(|_| SourceError::CannotRead(from.0, from.1))?;
     let mut nothing = Vec::new();
+    let mut read = 0;
     opened.each(
         |error| SourceError::Read(name.clone(), error),
         |bytes| {
+            // After the last match, the rest of its item is read, and no further item.
+            if read >= end && !finder.has_open_items() {
+                return Ok(());
+            }
+            read += bytes.len() as u64;
             let bytes = filter.as_mut().map_or(bytes, |filter| filter.pass(bytes));
             // The rest of the lines is read again without a filter.
             let is_enough = filter_is_useless(&finder);

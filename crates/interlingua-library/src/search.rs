@@ -1,8 +1,9 @@
 //! The search for words in all sessions.
 //!
-//! The catalogue holds, for each session, the sorted hashes of its words and the pairs of its consecutive words
-//! ([`crate::words`]). A search compares both first and reads only the sessions that have all words, and the words of each
-//! phrase one after the other. Of a log in lines, only lines with a word of the query are parsed.
+//! The catalogue holds, for each session, the sorted hashes of its words, the pairs of its consecutive words
+//! ([`crate::words`]) and the runs of its frequent words ([`crate::runs`]). A search compares them first and reads only the
+//! sessions that have all words, and the words of each phrase one after the other. Of a log in lines, only lines with a word
+//! of the query are parsed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,8 @@ use interlingua::ledger::Leftover;
 use interlingua::model::{Author, Event, ItemHead, ItemId, ItemKind, ItemTail};
 use interlingua::pipe::{Writer, WriterOutput};
 
-use crate::words::{WordPair, composed, each_text, ends_word, has_failed, hash, small, words};
+use crate::runs::RUN_LENGTHS;
+use crate::words::{Phrase, composed, each_text, ends_word, has_failed, hash, small, words};
 
 /// A query: words, phrases in quotes, and filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,15 +77,26 @@ impl SearchQuery {
         self.words().map(hash).collect()
     }
 
-    /// The pairs of words that a session must have. The texts of an item are searched as lines, so a line break of the query
-    /// may be between two texts, whose words are no pair.
-    pub(crate) fn pairs(&self) -> Vec<WordPair> {
-        let mut pairs = Vec::new();
-        for line in self.texts.iter().chain(&self.file).flat_map(|text| text.lines()) {
-            let hashes = || words(line).map(hash);
-            pairs.extend(hashes().zip(hashes().skip(1)).map(|(first, second)| WordPair::new(first, second)));
-        }
-        pairs
+    /// The pairs of words that a session must have.
+    pub(crate) fn pairs(&self) -> Vec<Phrase> {
+        self.lines().flat_map(|line| line.windows(2).map(Phrase::new).collect::<Vec<_>>()).collect()
+    }
+
+    /// The runs of words that a session must have, if all words of the run are frequent in it, and these words.
+    pub(crate) fn runs(&self) -> Vec<(Phrase, Vec<u32>)> {
+        let runs = |line: Vec<u32>| {
+            let of_length =
+                |length| line.windows(length).map(|run| (Phrase::new(run), run.to_vec())).collect::<Vec<_>>();
+            RUN_LENGTHS.flat_map(of_length).collect::<Vec<_>>()
+        };
+        self.lines().flat_map(runs).collect()
+    }
+
+    /// The hashes of the words of each line. The texts of an item are searched as lines, so a line break of the query may be
+    /// between two texts, whose words do not follow one another.
+    fn lines(&self) -> impl Iterator<Item = Vec<u32>> {
+        let texts = self.texts.iter().chain(&self.file);
+        texts.flat_map(|text| text.lines()).map(|line| words(line).map(hash).collect())
     }
 
     /// A text that every line with a hit contains, in any case: the longest word of the query, or the longest part of a phrase
@@ -178,6 +191,53 @@ impl LineFilter {
     }
 }
 
+/// Finds the end of the last line with a word of the query, or with a part of a phrase, as [`LineFilter`] does.
+pub(crate) struct LastMatch {
+    needle: Needle,
+    /// The last bytes, in which a match may begin.
+    before: Vec<u8>,
+    read: u64,
+    end: Option<u64>,
+    /// The line of the last match has not ended yet.
+    is_open: bool,
+}
+
+impl LastMatch {
+    pub(crate) fn new(query: &SearchQuery) -> Option<Self> {
+        let needle = Needle::new(query.needle()?);
+        Some(Self { needle, before: Vec::new(), read: 0, end: None, is_open: false })
+    }
+
+    /// The next bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let longest = self.needle.bytes.len().saturating_sub(1);
+        let begin = bytes.get(..longest).unwrap_or(bytes);
+        self.before.extend_from_slice(begin);
+        self.is_open |= self.needle.find(&self.before).is_some();
+        let last = self.needle.places(bytes).last();
+        for at in [self.is_open.then_some(0), last].into_iter().flatten() {
+            let end = memchr::memchr(b'\n', bytes.get(at..).unwrap_or_default());
+            self.is_open = end.is_none();
+            if let Some(end) = end {
+                self.end = Some(self.read + (at + end) as u64 + 1);
+            }
+        }
+        if bytes.len() >= longest {
+            self.before.clear();
+            self.before.extend_from_slice(bytes.get(bytes.len() - longest..).unwrap_or_default());
+        } else {
+            let cut = self.before.len().saturating_sub(longest);
+            self.before.drain(..cut);
+        }
+        self.read += bytes.len() as u64;
+    }
+
+    /// The end of the line; `None` without a match.
+    pub(crate) fn end_of_line(&self) -> Option<u64> {
+        if self.is_open { Some(u64::MAX) } else { self.end }
+    }
+}
+
 /// A text that is searched in any case of its ASCII letters.
 struct Needle {
     bytes: Vec<u8>,
@@ -226,6 +286,11 @@ impl HitWriter {
     /// The number of results so far that are hits without the name of their tool.
     pub(crate) fn unknown_calls(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).unknown_calls.len()
+    }
+
+    /// Whether an item has begun and not ended.
+    pub(crate) fn has_open_items(&self) -> bool {
+        !self.0.lock().unwrap_or_else(PoisonError::into_inner).open.is_empty()
     }
 
     /// The hits, and the ids of calls whose results are hits without the name of their tool.
@@ -486,6 +551,24 @@ mod tests {
         }
         assert!(LineFilter::new(&SearchQuery::parse(["word", "tool:bash"]), &[]).is_none());
         assert!(LineFilter::new(&SearchQuery::parse(["übung"]), &[]).is_none());
+    }
+
+    #[test]
+    fn the_last_line_with_the_word_is_found_in_pieces_of_any_size() {
+        for (text, end) in [
+            ("one\nthe Quay here\nthree\n", Some(18)),
+            ("quay\nquay\nthree\n", Some(10)),
+            ("one\nthe quay", Some(u64::MAX)),
+            ("quay\nqua", Some(5)),
+            ("qua\ny", None),
+            ("", None),
+        ] {
+            for size in 1..=text.len().max(1) {
+                let mut last = LastMatch::new(&SearchQuery::parse(["quay"])).expect("a needle");
+                text.as_bytes().chunks(size).for_each(|piece| last.push(piece));
+                assert_eq!(last.end_of_line(), end, "{text:?} in pieces of {size}");
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The words of a session, as hashes, and its pairs of consecutive words, as bits: the index that a search asks before it
+//! The words of a session, as hashes, and its pairs and runs of consecutive words, as bits: the index that a search asks before it
 //! reads a session.
 
 use std::borrow::Cow;
@@ -9,41 +9,63 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 
 use interlingua::model::{Args, Delta, Event, FileRef, ItemHead, ItemKind, ItemTail, Part, Status};
 
-/// The number of buckets that the hashes and the pairs of a session are divided into. A search reads one bucket of each
-/// session for each word and each pair.
+use crate::runs::{RunIndex, RunState};
+
+/// The number of buckets that the index of a session is divided into. A search reads one bucket of each session for each
+/// word, each pair and each run.
 pub(crate) const BUCKETS: u32 = 64;
 
-/// The number of bits of a pair. A session has a bit for each pair, or one for several pairs if it has few.
+/// The number of bits of pairs, before they are folded.
 const PAIR_BITS: u32 = 20;
-/// The share of bits that are set at most: one in eight.
+/// The number of bits of runs, before they are folded.
+pub(crate) const RUN_BITS: u32 = 22;
+/// One bit in eight is set at most, so that a phrase has few wrong sessions by each of its pairs.
 const BITS_PER_PAIR: usize = 8;
+/// One bit in four: a phrase has three runs for each further word.
+const BITS_PER_RUN: usize = 4;
 /// The most pairs that are kept: 64 KB. A session with more is long, and its pairs would rule little out.
 const MOST_PAIRS: usize = 1 << 16;
 
 /// The words of one session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionWords {
-    /// The sorted hashes, four bytes each.
+    /// The sorted hashes, four bytes each. The lowest bit of the hash of a frequent word is set.
     pub(crate) hashes: Vec<u8>,
     /// The bits of the pairs, as many bytes for each bucket. A set bit may be that of another pair. Empty if the pairs are not
     /// kept.
     pairs: Vec<u8>,
+    /// The bits of the runs of frequent words, as many bytes for each bucket.
+    runs: Vec<u8>,
     /// The names of the called tools in small letters, one on each line.
     pub(crate) tools: String,
     /// A tool has failed.
     pub(crate) has_failure: bool,
 }
 
+/// A part of the words of a session.
+#[derive(Debug)]
+pub(crate) struct WordBucket<'a> {
+    pub(crate) hashes: &'a [u8],
+    pub(crate) pairs: &'a [u8],
+    pub(crate) runs: &'a [u8],
+}
+
 impl SessionWords {
-    /// The number, the hashes and the pairs of each bucket.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u32, &[u8], &[u8])> {
+    /// The buckets in their order.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = WordBucket<'_>> {
         let (mut hashes, _) = self.hashes.as_chunks::<4>();
-        let mut pairs = self.pairs.chunks((self.pairs.len() / BUCKETS as usize).max(1));
+        let chunks = |bits: &'_ [u8]| (bits.len() / BUCKETS as usize).max(1);
+        let mut pairs = self.pairs.chunks(chunks(&self.pairs));
+        let mut runs = self.runs.chunks(chunks(&self.runs));
         (0..BUCKETS).map(move |bucket| {
             let (of_bucket, later) =
                 hashes.split_at(hashes.partition_point(|hash| bucket_of(*hash) <= bucket));
             hashes = later;
-            (bucket, of_bucket.as_flattened(), pairs.next().unwrap_or_default())
+            WordBucket {
+                hashes: of_bucket.as_flattened(),
+                pairs: pairs.next().unwrap_or_default(),
+                runs: runs.next().unwrap_or_default(),
+            }
         })
     }
 }
@@ -54,41 +76,107 @@ fn bucket_of(hash: [u8; 4]) -> u32 {
 
 /// The bucket of a hash. Sorted hashes have sorted buckets.
 pub(crate) const fn bucket(hash: u32) -> u32 {
-    hash / (u32::MAX / BUCKETS + 1)
+    hash >> (u32::BITS - BUCKETS.ilog2())
 }
 
-/// Whether sorted hashes have this hash.
-pub(crate) fn has_hash(sorted: &[u8], hash: u32) -> bool {
-    let (hashes, _) = sorted.as_chunks::<4>();
-    hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()
-}
-
-/// Two consecutive words of a text, by their hashes.
+/// How often a session has a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WordPair(u32);
+pub(crate) enum Frequency {
+    Rare,
+    /// The runs of the session have all runs of this word with other frequent words.
+    Frequent,
+}
 
-impl WordPair {
-    pub(crate) const fn new(first: u32, second: u32) -> Self {
+/// Whether sorted hashes have this hash, and whether its word is frequent.
+pub(crate) fn frequency(sorted: &[u8], hash: u32) -> Option<Frequency> {
+    let (hashes, _) = sorted.as_chunks::<4>();
+    let value = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+    let at = hashes.binary_search_by_key(&hash, |bytes| value(bytes) & !FREQUENT).ok()?;
+    let is_frequent = value(hashes.get(at)?) & FREQUENT != 0;
+    Some(if is_frequent { Frequency::Frequent } else { Frequency::Rare })
+}
+
+/// Consecutive words of a text, by their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Phrase(u32);
+
+impl Phrase {
+    pub(crate) fn new(hashes: &[u32]) -> Self {
+        hashes.iter().fold(Self::default(), |phrase, hash| phrase.then(*hash))
+    }
+
+    /// The phrase with one more word at its end.
+    pub(crate) const fn then(self, hash: u32) -> Self {
         // Multiplication moves the difference of the lower bits to the upper bits.
-        Self((first.rotate_left(7) ^ second).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PAIR_BITS))
+        Self((self.0.rotate_left(7) ^ hash).wrapping_mul(0x9e37_79b1))
     }
 
     pub(crate) const fn bucket(self) -> u32 {
-        self.0 >> (PAIR_BITS - BUCKETS.ilog2())
+        bucket(self.0)
     }
 
-    /// The byte in the pairs of its bucket, and the bit.
-    const fn place(self, bytes: usize) -> (usize, u8) {
-        ((self.0 >> 3) as usize & (bytes - 1), 1 << (self.0 & 7))
+    /// Whether a bucket of pairs may have this pair. Pairs that are not kept may have every pair.
+    pub(crate) fn is_in_pairs(self, pairs: &[u8]) -> bool {
+        self.is_in::<PAIR_BITS>(pairs)
     }
 
-    /// Whether the pairs of its bucket may have this pair. Pairs that are not kept may have every pair.
-    pub(crate) fn is_in(self, pairs: &[u8]) -> bool {
-        if pairs.is_empty() {
-            return true;
+    /// Whether a bucket of runs may have this run of frequent words.
+    pub(crate) fn is_in_runs(self, runs: &[u8]) -> bool {
+        self.is_in::<RUN_BITS>(runs)
+    }
+
+    fn is_in<const BITS: u32>(self, bucket: &[u8]) -> bool {
+        let (byte, bit) = self.place::<BITS>();
+        bucket.is_empty() || bucket.get(byte % bucket.len()).is_some_and(|byte| byte & bit != 0)
+    }
+
+    /// Whether the phrase is one of the sample of one phrase in `of`, a power of two.
+    pub(crate) const fn is_sampled(self, of: u32) -> bool {
+        (self.0 >> 8) & (of - 1) == 0
+    }
+
+    /// The byte in the bucket before it is folded, and the bit.
+    const fn place<const BITS: u32>(self) -> (usize, u8) {
+        let in_bucket = (self.0 << BUCKETS.ilog2()) >> (u32::BITS - (BITS - BUCKETS.ilog2()));
+        ((in_bucket >> 3) as usize, 1 << (in_bucket & 7))
+    }
+}
+
+/// A bit for each of many phrases.
+#[derive(Default)]
+pub(crate) struct PhraseBits<const BITS: u32>(Vec<u8>);
+
+impl<const BITS: u32> PhraseBits<BITS> {
+    const BUCKET: usize = 1 << (BITS - BUCKETS.ilog2() - 3);
+
+    pub(crate) fn insert(&mut self, phrase: Phrase) {
+        if self.0.is_empty() {
+            self.0 = vec![0; Self::BUCKET * BUCKETS as usize];
         }
-        let (byte, bit) = self.place(pairs.len());
-        pairs.get(byte).is_some_and(|byte| byte & bit != 0)
+        let (byte, bit) = phrase.place::<BITS>();
+        if let Some(byte) = self.0.get_mut(phrase.bucket() as usize * Self::BUCKET + byte) {
+            *byte |= bit;
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|byte| byte.count_ones() as usize).sum()
+    }
+
+    /// The same bits in fewer bytes, so that the index of a short session is short: bytes with the same remainder of their
+    /// position in a bucket become one byte.
+    fn folded(&self, bits_per_phrase: usize) -> Vec<u8> {
+        let buckets = BUCKETS as usize;
+        let bytes = (self.count() * bits_per_phrase).div_ceil(8 * buckets).clamp(1, Self::BUCKET);
+        let mut folded = vec![0; bytes * buckets];
+        for (bucket, out) in self.0.chunks(Self::BUCKET).zip(folded.chunks_mut(bytes)) {
+            for part in bucket.chunks(bytes) {
+                for (byte, out) in part.iter().zip(&mut *out) {
+                    *out |= byte;
+                }
+            }
+        }
+        folded
     }
 }
 
@@ -140,8 +228,11 @@ const fn is_word(letter: char) -> bool {
 /// The hash of a word in small letters.
 pub(crate) fn hash(word: &str) -> u32 {
     // FNV-1a: short words, no enemy; a wrong hit costs the reading of one session.
-    word.bytes().fold(FNV_BEGIN, mixed)
+    word.bytes().fold(FNV_BEGIN, mixed) & !FREQUENT
 }
+
+/// The bit that no hash has: the index sets the bit in the hash of a frequent word.
+const FREQUENT: u32 = 1;
 
 const FNV_BEGIN: u32 = 0x811c_9dc5;
 
@@ -159,13 +250,13 @@ pub(crate) fn has_failed(tail: &ItemTail<'_>) -> bool {
 /// Gathers the words of the events of a session.
 #[derive(Default)]
 pub(crate) struct WordIndex {
-    hashes: HashSet<u32, BuildHasherDefault<HashItself>>,
-    /// The hashes seen last, by their lower bits: most words of a text were seen a moment ago.
+    hashes: HashSet<u32, BuildHashItself>,
+    /// The hashes seen last, by their lower bits, with the bit of frequent words: most words of a text were seen a moment ago.
     recent: Vec<u32>,
-    /// A bit for each pair.
-    pairs: Vec<u8>,
+    pairs: PhraseBits<PAIR_BITS>,
     /// The hash of the word before, in the same text.
     last: Option<u32>,
+    runs: RunIndex,
     tools: BTreeSet<String>,
     has_failure: bool,
 }
@@ -196,6 +287,7 @@ impl WordIndex {
         let bytes = text.as_bytes();
         let mut at = 0;
         self.last = None;
+        self.runs.end_text();
         while at < bytes.len() {
             let begin = at;
             let (mut hash, mut is_ascii) = (FNV_BEGIN, true);
@@ -222,62 +314,48 @@ impl WordIndex {
     }
 
     fn insert(&mut self, hash: u32) {
+        let hash = hash & !FREQUENT;
         if self.recent.is_empty() {
-            self.recent = vec![0; RECENT];
-            self.pairs = vec![0; 1 << (PAIR_BITS - 3)];
+            self.recent = vec![FREQUENT; RECENT];
         }
         if let Some(last) = self.last.replace(hash) {
-            let (byte, bit) = WordPair::new(last, hash).place(self.pairs.len());
-            if let Some(byte) = self.pairs.get_mut(byte) {
-                *byte |= bit;
-            }
+            self.pairs.insert(Phrase::new(&[last, hash]));
         }
-        let Some(recent) = self.recent.get_mut(hash as usize % RECENT) else { return };
-        if *recent != hash || hash == 0 {
-            *recent = hash;
+        let Some(recent) = self.recent.get_mut((hash >> 1) as usize % RECENT) else { return };
+        if *recent & !FREQUENT != hash || *recent == FREQUENT {
+            let is_frequent = self.runs.is_frequent(hash);
+            *recent = if is_frequent { hash | FREQUENT } else { hash };
             self.hashes.insert(hash);
+        }
+        if self.runs.word(hash, *recent & FREQUENT != 0) == RunState::Chosen {
+            // The words seen last do not have the bit yet.
+            self.recent.clear();
         }
     }
 
-    pub(crate) fn finish(self) -> SessionWords {
-        let mut hashes: Vec<u32> = self.hashes.into_iter().collect();
+    pub(crate) fn finish(mut self) -> SessionWords {
+        self.runs.finish();
+        let with_frequency = |hash| if self.runs.is_frequent(hash) { hash | FREQUENT } else { hash };
+        let mut hashes: Vec<u32> = self.hashes.into_iter().map(with_frequency).collect();
         hashes.sort_unstable();
         let tools: Vec<String> = self.tools.iter().map(|name| name.to_lowercase()).collect();
+        let has_kept_pairs = self.pairs.count() <= MOST_PAIRS;
         SessionWords {
             hashes: hashes.into_iter().flat_map(u32::to_le_bytes).collect(),
-            pairs: folded(&self.pairs),
+            pairs: if has_kept_pairs { self.pairs.folded(BITS_PER_PAIR) } else { Vec::new() },
+            runs: self.runs.bits.folded(BITS_PER_RUN),
             tools: tools.join("\n"),
             has_failure: self.has_failure,
         }
     }
 }
 
-/// The same pairs in fewer bytes, so that the index of a short session is short: bytes with equal lower bits of their
-/// position in a bucket become one byte.
-fn folded(pairs: &[u8]) -> Vec<u8> {
-    let count: usize = pairs.iter().map(|byte| byte.count_ones() as usize).sum();
-    let buckets = BUCKETS as usize;
-    if count == 0 {
-        return vec![0; buckets];
-    }
-    if count > MOST_PAIRS {
-        return Vec::new();
-    }
-    let bytes = (count * BITS_PER_PAIR / 8 / buckets).next_power_of_two().min(pairs.len() / buckets);
-    let mut folded = vec![0; bytes * buckets];
-    for (bucket, out) in pairs.chunks(pairs.len() / buckets).zip(folded.chunks_mut(bytes)) {
-        for (byte, place) in bucket.iter().zip((0..bytes).cycle()) {
-            if let Some(out) = out.get_mut(place) {
-                *out |= byte;
-            }
-        }
-    }
-    folded
-}
+/// Makes [`HashItself`].
+pub(crate) type BuildHashItself = BuildHasherDefault<HashItself>;
 
 /// The hash of a hash is the hash.
 #[derive(Default)]
-struct HashItself(u64);
+pub(crate) struct HashItself(u64);
 
 impl Hasher for HashItself {
     fn finish(&self) -> u64 {
@@ -324,9 +402,9 @@ mod tests {
         index.add("Fix the FLAKY_test, then: naïve Übung 42→43 the the");
         let index = index.finish();
         for word in ["fix", "the", "flaky", "test", "then", "naïve", "übung", "42", "43"] {
-            assert!(has_hash(&index.hashes, hash(word)), "{word}");
+            assert!(frequency(&index.hashes, hash(word)).is_some(), "{word}");
         }
-        assert!(!has_hash(&index.hashes, hash("flak")));
+        assert_eq!(frequency(&index.hashes, hash("flak")), None);
         assert_eq!(index.hashes.len(), 9 * 4);
     }
 
@@ -336,8 +414,8 @@ mod tests {
         (0..5000).for_each(|number| index.add(&format!("w{number}")));
         let index = index.finish();
         let mut count = 0;
-        for (number, hashes, _) in index.buckets() {
-            let (hashes, _) = hashes.as_chunks::<4>();
+        for (number, of_bucket) in (0..).zip(index.buckets()) {
+            let (hashes, _) = of_bucket.hashes.as_chunks::<4>();
             assert!(hashes.iter().all(|hash| bucket(u32::from_le_bytes(*hash)) == number));
             count += hashes.len();
         }
@@ -362,13 +440,12 @@ mod tests {
         assert_eq!(small("Cafe\u{301} U\u{308}BUNG"), "café übung");
         let mut index = WordIndex::default();
         index.add("Cafe\u{301}");
-        assert!(has_hash(&index.finish().hashes, hash("café")));
+        assert!(frequency(&index.finish().hashes, hash("café")).is_some());
     }
 
     fn has_pair(index: &SessionWords, first: &str, second: &str) -> bool {
-        let pair = WordPair::new(hash(first), hash(second));
-        let (_, _, pairs) = index.buckets().nth(pair.bucket() as usize).expect("a bucket");
-        pair.is_in(pairs)
+        let pair = Phrase::new(&[hash(first), hash(second)]);
+        pair.is_in_pairs(index.buckets().nth(pair.bucket() as usize).expect("a bucket").pairs)
     }
 
     #[test]
@@ -413,6 +490,52 @@ mod tests {
                 "{} bytes for {count} pairs",
                 index.pairs.len()
             );
+        }
+    }
+
+    /// Whether the index may have a phrase of words that are all frequent; `None` if one of them is not.
+    fn has_run(index: &SessionWords, run: &[u32]) -> Option<bool> {
+        let bucket = |number: u32| index.buckets().nth(number as usize).expect("a bucket");
+        let is_frequent =
+            |hash: &u32| frequency(bucket(self::bucket(*hash)).hashes, *hash) == Some(Frequency::Frequent);
+        let phrase = Phrase::new(run);
+        run.iter().all(is_frequent).then(|| phrase.is_in_runs(bucket(phrase.bucket()).runs))
+    }
+
+    #[test]
+    fn a_long_session_has_the_runs_of_its_frequent_words_and_few_others() {
+        let word = |number: u64| format!("w{number}");
+        let mut random = 1_u64;
+        let mut next = || {
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            // The cube of a uniform number below 1024 prefers the first words.
+            ((random >> 54).pow(3) * 3000) >> 30
+        };
+        for length in [300, 20_000, 100_000] {
+            let text: Vec<String> = (0..length).map(|_| word(next())).collect();
+            let mut index = WordIndex::default();
+            text.chunks(100).for_each(|chunk| index.add(&chunk.join(" ")));
+            let index = index.finish();
+            let hashes: Vec<u32> = text.iter().map(|word| hash(word)).collect();
+            let mut tested = 0;
+            for run in
+                hashes.chunks(100).flat_map(|chunk| (3..=5).flat_map(move |length| chunk.windows(length)))
+            {
+                let has = has_run(&index, run);
+                assert_ne!(has, Some(false), "a run of a session of {length} words is missing");
+                tested += usize::from(has.is_some());
+            }
+            assert!(tested > length / 100, "{tested} runs of {length} words");
+            let present: HashSet<&[u32]> = hashes.windows(5).collect();
+            let (mut wrong, mut all) = (0, 0);
+            for _ in 0..5000 {
+                let run: Vec<u32> = (0..5).map(|_| hash(&word(next() % 12))).collect();
+                if let Some(has) = has_run(&index, &run).filter(|_| !present.contains(&run[..])) {
+                    (wrong, all) = (wrong + u32::from(has), all + 1);
+                }
+            }
+            assert!(all > 500 && wrong * 3 <= all, "{wrong} of {all} runs in a session of {length} words");
+            assert!(index.runs.len() <= 64 + length / 8, "{} bytes", index.runs.len());
         }
     }
 }

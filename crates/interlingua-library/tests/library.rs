@@ -5,7 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use interlingua_library::{Environment, Library, ListedSession, NameError, SessionBackup, SessionName};
+use interlingua_library::{
+    Environment, Library, ListedSession, NameError, SearchQuery, SessionBackup, SessionName,
+};
 
 /// A home folder with one session of each of these agents, copied from the fixtures of the core.
 const SESSIONS: [(&str, &str); 9] = [
@@ -230,4 +232,74 @@ fn a_backup_saves_the_sessions_of_projects() {
     assert_eq!((report.saved, report.failed), (1, Vec::new()));
     let state = &backup.states()[0];
     assert_eq!((&state.path, state.bytes), (&history, HISTORY.len() as u64));
+}
+
+/// The numbers of the sessions with hits for a query.
+fn found(library: &mut Library, query: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let search = library.search(&SearchQuery::parse([query]), |session| {
+        found.push(
+            session.session.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()).expect("a number"),
+        );
+        true
+    });
+    search.expect("a search");
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn a_search_for_a_phrase_of_frequent_words_finds_the_sessions_of_a_plain_scan() {
+    let words: Vec<&str> =
+        "the of to in is it and that for line file test error build over quay".split(' ').collect();
+    let mut random = 7_u64;
+    let mut below = |end: usize| {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (random >> 33) as usize % end
+    };
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join(".claude/projects/-w");
+    fs::create_dir_all(&folder).expect("a folder");
+    // Sessions of very different lengths, one of which has too many pairs to be kept.
+    let mut sessions: Vec<Vec<String>> = Vec::new();
+    for (number, messages) in [1, 2, 5, 40, 300, 1300].into_iter().enumerate() {
+        let mut texts = Vec::new();
+        let mut log = String::new();
+        for at in 0..messages {
+            let word = |_| match below(3) {
+                0 => format!("w{}", below(8000)),
+                _ => words[below(words.len())].to_owned(),
+            };
+            let text = (0..80).map(word).collect::<Vec<_>>().join(" ");
+            let parent = (at > 0).then(|| at.to_string());
+            let line = serde_json::json!({"type": "user", "uuid": (at + 1).to_string(), "parentUuid": parent,
+                "version": "2", "sessionId": format!("11111111-0000-4000-8000-{number:012}"), "cwd": "/w",
+                "timestamp": "2026-11-01T00:00:00.000Z", "message": {"role": "user", "content": text}});
+            log = log + &line.to_string() + "\n";
+            texts.push(text);
+        }
+        fs::write(folder.join(format!("{number}.jsonl")), log).expect("a log");
+        sessions.push(texts);
+    }
+    let mut library =
+        Library::open(Environment::new([("HOME".into(), home.path().into())])).expect("a library");
+    let refreshed = library.refresh_words(|_, _| ()).expect("an index");
+    assert_eq!(refreshed.failed, Vec::new());
+    assert_eq!(library.sessions().expect("sessions").len(), 6);
+    let (mut present, mut absent) = (0, 0);
+    for round in 0..300 {
+        let length = 2 + below(6);
+        let phrase = if round % 2 == 0 {
+            let text: Vec<&str> = sessions[round / 2 % 6][0].split(' ').collect();
+            text[below(80 - length)..][..length].join(" ")
+        } else {
+            (0..length).map(|_| words[below(words.len())]).collect::<Vec<_>>().join(" ")
+        };
+        let has = |text: &String| format!(" {text} ").contains(&format!(" {phrase} "));
+        let expected: Vec<usize> = (0..6).filter(|number| sessions[*number].iter().any(has)).collect();
+        assert_eq!(found(&mut library, &format!("\"{phrase}\"")), expected, "{phrase}");
+        present += expected.len();
+        absent += 6 - expected.len();
+    }
+    assert!(present > 100 && absent > 100, "{present} {absent}");
 }

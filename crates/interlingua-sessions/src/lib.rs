@@ -41,6 +41,7 @@ mod identify;
 mod joined;
 pub mod places;
 mod private;
+mod snapshot;
 mod sources;
 mod stores;
 mod unpack;
@@ -52,6 +53,7 @@ pub use globs::is_pattern;
 pub use identify::SourceHints;
 pub use joined::{Family, SeparatedInput, is_joined, kinship};
 pub use private::{PrivateFolder, remove_private_folders};
+pub use snapshot::{OpenLine, SnapshotInput};
 pub use sources::{FoundFile, FoundFiles, InputPlace, Opened, check_patterns, find};
 pub use stores::{
     ArchiveError, SessionInput, SessionStore, StoreContents, StoredSession, is_database, is_store,

@@ -14,6 +14,7 @@ use crate::followed::FollowedInput;
 use crate::globs;
 use crate::joined::{self, SeparatedInput};
 use crate::places::{is_temporary, same_place, stdin_file};
+use crate::snapshot::{OpenLine, SnapshotInput};
 use crate::stores::{self, SessionInput, StoreInputs};
 use crate::unpack::{self, Unpacked};
 use crate::{SourceError, SourceHints};
@@ -32,6 +33,8 @@ pub enum InputPlace {
     Separated(SeparatedInput),
     /// A file or stdin that another program still writes.
     Followed(FollowedInput),
+    /// A copy of another input.
+    Snapshot(SnapshotInput),
 }
 
 impl InputPlace {
@@ -56,6 +59,16 @@ impl InputPlace {
         Ok((first.unwrap_or(self), others))
     }
 
+    /// A copy of the input as it is now, for a command that reads it more than once. stdin, a pipe and an input that is followed
+    /// can be read once, and stay as they are.
+    pub fn snapshot(self, open_line: OpenLine) -> Result<Self, SourceError> {
+        match self {
+            InputPlace::Snapshot(_) => Ok(self),
+            input if input.opens_again() => SnapshotInput::of(input, open_line).map(InputPlace::Snapshot),
+            input => Ok(input),
+        }
+    }
+
     /// The file of the input, if it has one.
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -64,6 +77,7 @@ impl InputPlace {
             InputPlace::Stored(session) => Some(&session.store),
             InputPlace::Separated(session) => Some(&session.record),
             InputPlace::Followed(input) => input.path.as_deref(),
+            InputPlace::Snapshot(copy) => copy.origin.path(),
         }
     }
 
@@ -77,6 +91,7 @@ impl InputPlace {
             InputPlace::Followed(input) => {
                 input.path.as_deref().map_or_else(|| "stdin".to_owned(), safe::path_name)
             }
+            InputPlace::Snapshot(copy) => copy.origin.name(),
         }
     }
 
@@ -85,7 +100,7 @@ impl InputPlace {
         match self {
             InputPlace::Stdin | InputPlace::Followed(_) => false,
             InputPlace::File(path) => path.is_file(),
-            InputPlace::Stored(_) | InputPlace::Separated(_) => true,
+            InputPlace::Stored(_) | InputPlace::Separated(_) | InputPlace::Snapshot(_) => true,
         }
     }
 
@@ -100,6 +115,7 @@ impl InputPlace {
                 let path = input.path.as_deref()?;
                 session_folder(path).or_else(|| file_stem(path))
             }
+            InputPlace::Snapshot(copy) => copy.origin.stem(),
         }
     }
 
@@ -108,7 +124,7 @@ impl InputPlace {
         match self {
             InputPlace::Stdin => stdin_file().is_none(),
             InputPlace::File(path) => fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
-            InputPlace::Stored(_) | InputPlace::Separated(_) => false,
+            InputPlace::Stored(_) | InputPlace::Separated(_) | InputPlace::Snapshot(_) => false,
             InputPlace::Followed(_) => true,
         }
     }
@@ -119,6 +135,7 @@ impl InputPlace {
             InputPlace::File(path) if session_folder(path).is_none() => {
                 Some(std::path::absolute(path).ok()?.to_string_lossy().into_owned())
             }
+            InputPlace::Snapshot(copy) => copy.origin.place(),
             InputPlace::Stdin
             | InputPlace::File(_)
             | InputPlace::Stored(_)
@@ -132,7 +149,8 @@ impl InputPlace {
     pub fn open(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
         let mut opened = self.begin(most_unpacked)?;
         opened.look(|error| SourceError::Read(self.name(), error))?;
-        if let InputPlace::Stored(session) = self {
+        let origin = if let InputPlace::Snapshot(copy) = self { &copy.origin } else { self };
+        if let InputPlace::Stored(session) = origin {
             // The tables of a store show its agent.
             opened.candidates.guesses = vec![Guess::known(session.dialect(), Role::Log)];
         }
@@ -161,8 +179,15 @@ impl InputPlace {
     }
 
     fn begin(&self, most_unpacked: u64) -> Result<Opened, SourceError> {
+        let rest = Unpacked::new(self.bytes()?, most_unpacked);
+        let rest = rest.map_err(|error| SourceError::Read(self.name(), error))?;
+        Ok(Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() })
+    }
+
+    /// The bytes of the input, as they are stored.
+    pub(crate) fn bytes(&self) -> Result<Box<dyn Read>, SourceError> {
         let failed = |error| SourceError::Read(self.name(), error);
-        let input: Box<dyn Read> = match self {
+        Ok(match self {
             InputPlace::Stdin => Box::new(io::stdin().lock()),
             InputPlace::File(path) if path.is_dir() => return Err(SourceError::NotAFile(self.name())),
             InputPlace::File(path) if stores::is_store(path) => {
@@ -172,9 +197,8 @@ impl InputPlace {
             InputPlace::Separated(session) => Box::new(session.open().map_err(failed)?),
             InputPlace::File(path) => Box::new(File::open(path).map_err(failed)?),
             InputPlace::Followed(input) => input.open().map_err(failed)?,
-        };
-        let rest = Unpacked::new(input, most_unpacked).map_err(failed)?;
-        Ok(Opened { head: Vec::new(), complete: false, rest, candidates: Candidates::default() })
+            InputPlace::Snapshot(copy) => Box::new(copy.open()),
+        })
     }
 }
 
@@ -438,6 +462,7 @@ impl FoundFiles {
             }
             InputPlace::Separated(session) => session.record.join(session.number.to_string()),
             InputPlace::Followed(input) => input.path.clone().unwrap_or_else(|| PathBuf::from("-")),
+            InputPlace::Snapshot(copy) => PathBuf::from(copy.origin.name()),
         };
         if self.seen.insert(place) {
             self.files.push(file);

@@ -3,8 +3,11 @@
 #![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 const SOURCE: &str = ".pi/agent/sessions/--w--/s.jsonl";
 
@@ -103,6 +106,68 @@ fn again_later_the_same_session_is_written() {
     assert_eq!(third["file"], first["file"]);
     let text = fs::read_to_string(file_of(&third)).expect("the session");
     assert!(text.lines().count() > lines && text.contains("one more thing"));
+}
+
+#[expect(clippy::disallowed_methods, reason = "a log grows with time, and a file that appears is no event")]
+fn pause(microseconds: u64) {
+    std::thread::sleep(Duration::from_micros(microseconds));
+}
+
+/// A line of a session of Claude Code.
+fn prompt(number: u32) -> String {
+    let parent = (number > 0).then(|| (number - 1).to_string());
+    let line = serde_json::json!({"type": "user", "uuid": number.to_string(), "parentUuid": parent, "version": "2",
+        "sessionId": "11111111-0000-4000-8000-000000000001", "cwd": "/", "timestamp": "2026-11-01T00:00:00.000Z",
+        "message": {"role": "user", "content": format!("prompt {number}")}});
+    format!("{line}\n")
+}
+
+#[test]
+fn a_session_whose_log_is_being_written_is_carried_on_as_it_was_at_one_moment() {
+    let home = Home::new();
+    let log = home.path("growing.jsonl");
+    fs::write(&log, (0..50).map(prompt).collect::<String>()).expect("a log");
+    let (is_done, written) = (AtomicBool::new(false), AtomicU32::new(50));
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut log = fs::OpenOptions::new().append(true).open(&log).expect("the log");
+            for number in 50..100_000 {
+                let line = prompt(number);
+                let (begin, end) = line.split_at(line.len() / 2);
+                log.write_all(begin.as_bytes()).expect("half a line");
+                // The last line stays without its end.
+                if is_done.load(Ordering::Relaxed) {
+                    return;
+                }
+                pause(200);
+                log.write_all(end.as_bytes()).expect("the other half");
+                written.store(number + 1, Ordering::Relaxed);
+            }
+        });
+        let log = log.to_str().expect("UTF-8");
+        let output = home.path("out.jsonl");
+        let output = output.to_str().expect("UTF-8");
+        let outputs: Vec<(Output, Output)> = (0..4)
+            .map(|_| {
+                let carried = home.run(&["continue", log, "--in", "codex", "--dir", ".", "-q", "--json"]);
+                (carried, home.run(&["convert", log, "--to", "codex", "-o", output, "--verify", "-q"]))
+            })
+            .collect();
+        is_done.store(true, Ordering::Relaxed);
+        writer.join().expect("the writer");
+        for (carried, verified) in outputs {
+            assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+            let carried: serde_json::Value = serde_json::from_slice(&carried.stdout).expect("JSON");
+            let prompts = &carried["compared"]["prompts"];
+            assert_eq!(prompts["all"], prompts["kept"], "{carried}");
+        }
+    });
+    let log = log.to_str().expect("UTF-8");
+    let output = home.run(&["continue", log, "--in", "codex", "--dir", ".", "--json"]);
+    let carried: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(carried["compared"]["prompts"]["all"], written.load(Ordering::Relaxed));
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(told.contains("left out: the last line of the source, which has no end so far ("), "{told}");
 }
 
 #[test]
@@ -290,4 +355,107 @@ fn listed_sessions_are_shown_by_their_names() {
     assert!(home.done(&["list"]).contains(&id[..8]));
     assert!(!home.done(&["list", "--agent", "codex"]).contains(&id[..8]));
     assert!(!home.done(&["list", "--here"]).contains(&id[..8]));
+}
+
+/// A folder with a program of an agent that is a script.
+#[cfg(unix)]
+fn agent(home: &Home, program: &str, script: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = home.path("programs");
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(program);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+    folder
+}
+
+/// `continue --run`, with the programs of a folder.
+#[cfg(unix)]
+fn continue_in(home: &Home, agent: &str, programs: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlingua"));
+    let path = format!("{}:/usr/bin:/bin", programs.to_string_lossy());
+    command
+        .args(["continue", "latest:pi", "--in", agent, "--run", "--dir", "."])
+        .current_dir(home.path("work"));
+    command.env_clear().env("HOME", home.0.path()).env("PATH", path);
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn the_agent_starts_in_the_directory_with_the_session_and_its_exit_code_is_passed_on() {
+    let home = Home::new();
+    let programs = agent(&home, "codex", "pwd -P > seen; echo \"$@\" >> seen; cat >> seen; exit 7");
+    fs::write(home.path("input"), "typed\n").expect("an input");
+    let mut command = continue_in(&home, "codex", &programs);
+    command.args(["--model", "m 1"]).stdin(fs::File::open(home.path("input")).expect("the input"));
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(7), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen = fs::read_to_string(home.path("work/seen")).expect("the agent has run");
+    let [cwd, arguments, typed] = seen.lines().collect::<Vec<_>>()[..] else { unreachable!("{seen}") };
+    assert_eq!((Path::new(cwd), typed), (&*home.path("work").canonicalize().expect("a path"), "typed"));
+    let id = arguments.strip_prefix("resume ").and_then(|rest| rest.strip_suffix(" --model m 1"));
+    let id = id.expect("the arguments that resume a session");
+    let logs = home.run(&["list", "--agent", "codex", "--json", "-q"]);
+    assert!(String::from_utf8_lossy(&logs.stdout).contains(id), "the session is there");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_agent_that_a_signal_ends_has_the_exit_code_of_a_shell() {
+    let home = Home::new();
+    let programs = agent(&home, "codex", "kill -KILL $$");
+    let output = continue_in(&home, "codex", &programs).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(128 + 9), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_failed_import_is_the_end_and_its_exit_code_is_passed_on() {
+    let home = Home::new();
+    let programs = agent(&home, "opencode", "echo \"$1\" >> seen; exit 3");
+    let output = continue_in(&home, "opencode", &programs).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(home.path("work/seen")).expect("the agent has run"), "import\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_agent_and_not_the_command_before_it() {
+    use std::os::unix::process::CommandExt as _;
+    let home = Home::new();
+    let script =
+        "trap 'sleep 0.3; echo told >> seen; exit 5' INT\necho ready > seen\nwhile :; do sleep 0.05; done";
+    let programs = agent(&home, "codex", script);
+    let mut child = continue_in(&home, "codex", &programs).process_group(0).spawn().expect("it runs");
+    let seen = || fs::read_to_string(home.path("work/seen")).unwrap_or_default();
+    for _ in 0..500 {
+        if !seen().is_empty() {
+            break;
+        }
+        pause(20_000);
+    }
+    let group = format!("-{}", child.id());
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill");
+    assert!(sent.success());
+    assert_eq!(child.wait().expect("an end").code(), Some(5));
+    assert_eq!(seen(), "ready\ntold\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_for_an_agent_that_is_not_installed() {
+    let home = Home::new();
+    fs::create_dir(home.path("programs")).expect("a folder");
+    // A file that nobody can run is no program.
+    fs::write(home.path("programs/codex"), "").expect("a file");
+    let output = continue_in(&home, "codex", &home.path("programs")).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(127));
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        told.contains("`codex` is not installed: `codex` is not on the path, and nothing was written"),
+        "{told}"
+    );
+    assert!(told.contains("hint: install the agent, or leave out `--run`"), "{told}");
+    assert!(!home.path(".codex").exists() && !home.path(".local").exists());
 }

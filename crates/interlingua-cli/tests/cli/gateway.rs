@@ -151,9 +151,67 @@ fn a_configuration_is_checked_with_a_place_and_a_hint() {
             assert_eq!((code, &*stderr), (Some(0), "the configuration is sound\n"));
         } else {
             assert_eq!(code, Some(2), "{text}: {stderr}");
-            assert!(stderr.starts_with("error: ") && stderr.contains(said), "{text}: {stderr}");
+            assert!(stderr.starts_with("error: line ") && stderr.contains(said), "{text}: {stderr}");
+            assert!(stderr.contains("\nhint: "), "{text}: {stderr}");
         }
     }
+}
+
+#[test]
+fn an_error_in_a_setting_has_the_place_of_the_setting() {
+    let dir = Dir::new("serve_places");
+    let script = "[backend.b]\nscript = \"\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n";
+    let clients = "[[client]]\nname = \"a\"\nkey = { value = \"k\" }\n[[client]]\nname = \"b\"\n";
+    for (text, place) in [
+        // The first line is 1, and so is the first column.
+        ("  threads = 0".to_owned(), "line 1, column 3: `threads`"),
+        (
+            format!("# ü\n{script}[store]\nplace = \"none/x.db\""),
+            "line 8, column 1: store: there is no folder",
+        ),
+        ("[backend.b]\nurl = \"http://x\"".to_owned(), "line 1, column 10: backend `b` has no `dialect`"),
+        ("[backend]\nb = { dialect = \"sed\" }".to_owned(), "line 2, column 7: backend `b`: `sed`"),
+        ("backend.b.dialect = \"sed\"".to_owned(), "line 1, column 11: backend `b`: `sed`"),
+        (
+            "[backend.openai]\nkey = \"k\"\n[backend.openai.headers]\n\"a b\" = \"x\"".to_owned(),
+            "line 4, column 1: backend `openai`: HTTP does not allow",
+        ),
+        ("[backend.openai]\nkey-env = \"NONE\"".to_owned(), "line 2, column 1: backend `openai`: the"),
+        (
+            "[backend.openai]\nkeys = [\n  { value = \"k\" },\n  { env = \"NONE\" },\n]".to_owned(),
+            "line 4, column 3: backend `openai`: the environment variable `NONE`",
+        ),
+        (format!("{script}timeout = 1\n"), "line 6, column 1: unknown field"),
+        (format!("{script}[[route.fallback]]\nbackend = \"c\""), "line 7, column 1: the route for `*` names"),
+        (
+            format!("{script}[[route.fallback]]\nbackend = \"b\"\non = [\"moon\"]"),
+            "line 8, column 1: the route for `*`: `moon`",
+        ),
+        (format!("{script}losses = \"all=maybe\""), "line 6, column 1: the route for `*`: `losses`"),
+        (
+            format!("{script}[[route]]\nmodel = \"*\"\nbackend = \"c\""),
+            "line 8, column 1: the route for `*` names the backend `c`",
+        ),
+        (format!("{script}{clients}key = {{ value = \"k\" }}"), "line 11, column 1: client `b` has the key"),
+        (
+            format!("{script}{clients}key = {{ value = \"l\" }}\nbudget = -1.0"),
+            "line 12, column 1: client `b`",
+        ),
+        (
+            format!("{script}{clients}key = {{ value = \"l\" }}\nrequests-per-minute = 0"),
+            "line 12, column 1: client `b`: `requests-per-minute`",
+        ),
+        (format!("{script}[telemetry]\nendpoint = \"x\""), "line 7, column 1: telemetry: "),
+        ("token = \" \"".to_owned(), "line 1, column 1: `token`: the key is empty"),
+    ] {
+        dir.write("gateway.toml", &text);
+        let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);
+        assert_eq!(code, Some(2), "{text}: {stderr}");
+        assert!(stderr.starts_with(&format!("error: {place}")), "{text}: {stderr}");
+    }
+    // Flags have no lines.
+    let (_, _, stderr) = run(&dir, &["serve", "--check", "--backend", "nobody"]);
+    assert!(stderr.starts_with("error: backend `"), "{stderr}");
 }
 
 #[test]
@@ -214,7 +272,8 @@ fn a_configuration_without_an_effect_or_without_safety_is_refused() {
         dir.write("gateway.toml", &text);
         let (code, _, stderr) = run(&dir, &["serve", "--config", "gateway.toml", "--check"]);
         assert_eq!(code, Some(2), "{text}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(said), "{text}: {stderr}");
+        assert!(stderr.starts_with("error: line ") && stderr.contains(said), "{text}: {stderr}");
+        assert!(stderr.contains("\nhint: "), "{text}: {stderr}");
         assert!(!stderr.contains("sk-"), "{text}: {stderr}");
     }
     // A limit beyond every count is no limit.

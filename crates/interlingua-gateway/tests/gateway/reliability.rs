@@ -133,7 +133,7 @@ fn a_fallback_follows_its_failures_only() {
     assert_eq!(ask(&gateway, "anthropic", false).status, 500);
     let wrong = Config::parse("[backend.b]\nscript=\"\"\n[[route]]\nmodel=\"*\"\nbackend=\"b\"\n[[route.fallback]]\nbackend=\"b\"\non=[\"moon\"]").unwrap();
     let error = Server::check(&wrong, &TestLookup(SCRIPT)).unwrap_err();
-    assert!(matches!(&error, ConfigError::FailureClass { word, .. } if word == "moon"), "{error}");
+    assert!(matches!(error.cause(), ConfigError::FailureClass { word, .. } if word == "moon"), "{error}");
 }
 
 #[test]

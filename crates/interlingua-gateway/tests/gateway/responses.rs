@@ -329,3 +329,174 @@ fn answers_of_a_server_that_repeats_its_ids_are_told_apart() {
     let sent = upstream.requests.look()[2].clone();
     assert!(sent.contains("one") && !sent.contains("two"), "{sent}");
 }
+
+#[test]
+fn the_input_items_of_a_stored_response_are_those_that_its_backend_got() {
+    let gateway = gateway();
+    for dialect in DIALECTS {
+        let model = format!("to-{dialect}");
+        let first = gateway.post("/v1/responses", &json!({"model": model, "input": "a"})).json();
+        let next = json!({"model": model, "previous_response_id": first["id"], "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "b"}]},
+        ]});
+        let second = gateway.post("/v1/responses", &next).json();
+        let path =
+            |query: &str| format!("/v1/responses/{}/input_items{query}", second["id"].as_str().unwrap());
+        let list = gateway.get(&path("?order=asc")).json();
+        let data = list["data"].as_array().unwrap();
+        let texts: Vec<&str> = data.iter().filter_map(|item| item["content"][0]["text"].as_str()).collect();
+        assert_eq!(texts.first(), Some(&"a"), "{dialect}: {list}");
+        assert!(texts.contains(&"First: a") && texts.last() == Some(&"b"), "{dialect}: {list}");
+        assert_eq!((&list["object"], &list["has_more"]), (&json!("list"), &json!(false)));
+        assert_eq!((&list["first_id"], &list["last_id"]), (&data[0]["id"], &data[data.len() - 1]["id"]));
+        let newest = gateway.get(&path("?limit=1")).json();
+        assert_eq!((&newest["data"][0], &newest["has_more"]), (&data[data.len() - 1], &json!(true)));
+        let after = format!("?limit=1&after={}", newest["last_id"].as_str().unwrap());
+        assert_eq!(gateway.get(&path(&after)).json()["data"][0], data[data.len() - 2]);
+        assert_eq!(gateway.get(&path("?limit=0")).status, 400);
+    }
+    assert_eq!(gateway.get("/v1/responses/resp_gone/input_items").status, 404);
+}
+
+#[test]
+fn the_prefixes_of_openai_and_copilot_serve_responses() {
+    let gateway = gateway();
+    for base in ["/openai", "/openai/v1", "/copilot", "/copilot/v1", "/v1/v1", ""] {
+        let answer = gateway.post(&format!("{base}/responses"), &json!({"model": "to-gemini", "input": "a"}));
+        assert_eq!(answer.status, 200, "{base}: {}", answer.body);
+        let stored = gateway.get(&format!("{base}/responses/{}", answer.json()["id"].as_str().unwrap()));
+        assert_eq!(text(&stored.json()), "First: a", "{base}");
+    }
+    assert_eq!(
+        gateway.post("/anthropic/responses", &json!({"model": "to-gemini", "input": "a"})).status,
+        404
+    );
+}
+
+/// A response in the background, once it has ended.
+fn polled(gateway: &TestGateway, id: &Value) -> Value {
+    let path = format!("/v1/responses/{}", id.as_str().unwrap());
+    loop {
+        let response = gateway.get(&path).json();
+        if !["queued", "in_progress"].contains(&response["status"].as_str().unwrap()) {
+            return response;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_response_in_the_background_is_polled_and_continued_on_every_backend() {
+    let gateway = gateway();
+    for dialect in DIALECTS {
+        let model = format!("to-{dialect}");
+        let request = json!({"model": model, "input": "a", "background": true});
+        let queued = gateway.post("/v1/responses", &request);
+        assert_eq!(queued.status, 200, "{dialect}: {}", queued.body);
+        let queued = queued.json();
+        assert_eq!((&queued["status"], &queued["background"]), (&json!("queued"), &json!(true)));
+        assert!(queued["created_at"].as_u64() > Some(1_700_000_000), "{queued}");
+        let done = polled(&gateway, &queued["id"]);
+        assert_eq!((&done["id"], &done["status"]), (&queued["id"], &json!("completed")), "{dialect}");
+        assert_eq!((text(&done).as_str(), &done["background"]), ("First: a", &json!(true)), "{dialect}");
+        let next =
+            json!({"model": model, "previous_response_id": done["id"], "input": "b", "background": true});
+        let second = gateway.post("/v1/responses", &next).json();
+        assert_eq!(text(&polled(&gateway, &second["id"])), "Second: b", "{dialect}");
+        let path = format!("/v1/responses/{}", done["id"].as_str().unwrap());
+        let cancelled = gateway.post(&format!("{path}/cancel"), &json!({}));
+        assert_eq!(cancelled.json()["status"], "completed", "a response that has ended stays as it is");
+        assert_eq!(gateway.request(&format!("DELETE {path} HTTP/1.1"), "").json()["deleted"], true);
+        assert_eq!(gateway.get(&path).status, 404);
+    }
+}
+
+#[test]
+fn a_response_in_the_background_is_cancelled() {
+    let config = "[backend.b]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n";
+    let gateway = TestGateway::with(config, "[[turn]]\ntext = \"late\"\ndelay-ms = 600000\n");
+    let begun =
+        gateway.post("/v1/responses", &json!({"model": "m", "input": "a", "background": true})).json();
+    let path = format!("/v1/responses/{}", begun["id"].as_str().unwrap());
+    let next = json!({"model": "m", "previous_response_id": begun["id"], "input": "b"});
+    let early = gateway.post("/v1/responses", &next);
+    assert_eq!(early.status, 400);
+    assert!(early.body.contains("not complete"), "{}", early.body);
+    for _ in 0..2 {
+        assert_eq!(gateway.post(&format!("{path}/cancel"), &json!({})).json()["status"], "cancelled");
+    }
+    assert_eq!(gateway.get(&path).json()["status"], "cancelled");
+    assert_eq!(gateway.post("/v1/responses/resp_gone/cancel", &json!({})).status, 404);
+}
+
+#[test]
+fn a_response_in_the_background_that_fails_has_the_error() {
+    let upstream =
+        Upstream::start([Act::Answer(400, "", r#"{"error":{"message":"no \"such\" tool"}}"#.to_owned())]);
+    let url = &upstream.url;
+    let gateway = TestGateway::with(
+        &format!(
+            "[backend.b]\ndialect = \"openai-chat\"\nurl = \"{url}\"\nretries = 0\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+        ),
+        SCRIPT,
+    );
+    let begun =
+        gateway.post("/v1/responses", &json!({"model": "m", "input": "a", "background": true})).json();
+    let failed = polled(&gateway, &begun["id"]);
+    assert_eq!(failed["status"], "failed", "{failed}");
+    assert!(failed["error"]["message"].as_str().unwrap().contains("no \"such\" tool"), "{failed}");
+    assert_eq!(failed["error"]["code"], "invalid_prompt", "{failed}");
+}
+
+#[test]
+fn a_background_that_is_not_served_is_refused() {
+    let native = "[backend.native]\ndialect = \"openai-responses\"\nurl = \"http://127.0.0.1:1\"\n[[route]]\nmodel = \"native\"\nbackend = \"native\"\n";
+    let script = "[backend.b]\nscript = \"s\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\"\n";
+    let gateway = TestGateway::with(&format!("{native}{script}"), SCRIPT);
+    for (request, said) in [
+        (json!({"model": "native", "input": "a", "background": true}), "cannot poll"),
+        (
+            json!({"model": "m", "input": "a", "background": true, "stream": true}),
+            "`background` with `stream`",
+        ),
+        (json!({"model": "m", "input": "a", "background": true, "store": false}), "must be stored"),
+    ] {
+        let answer = gateway.post("/v1/responses", &request);
+        assert_eq!(answer.status, 400, "{request}: {}", answer.body);
+        let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("`background`") && message.contains(said), "{message}");
+    }
+    let plain =
+        gateway.post("/v1/responses", &json!({"model": "m", "input": "a", "background": false})).json();
+    assert_eq!(text(&plain), "First: a");
+    let path = format!("/v1/responses/{}", plain["id"].as_str().unwrap());
+    assert_eq!(gateway.post(&format!("{path}/cancel"), &json!({})).status, 400);
+    assert_eq!(gateway.get(&format!("{path}?stream=true")).status, 400);
+    block_on(async {
+        let mut socket = connect(&gateway).await;
+        let create = r#"{"type":"response.create","model":"m","input":"a","background":true}"#;
+        let events = ask(&mut socket, create).await;
+        assert_eq!(events[0]["type"], "error", "{events:?}");
+        assert!(events[0]["error"]["message"].as_str().unwrap().contains("`background`"), "{events:?}");
+    });
+}
+
+#[test]
+fn a_cancelled_or_removed_response_ends_the_call_of_the_backend() {
+    let upstream = Upstream::start([Act::Stall(String::new())]);
+    let url = &upstream.url;
+    let config = format!(
+        "[backend.b]\ndialect = \"openai-chat\"\nurl = \"{url}\"\n[[route]]\nmodel = \"*\"\nbackend = \"b\""
+    );
+    let gateway = TestGateway::with(&config, SCRIPT);
+    for (number, method) in ["POST", "DELETE"].into_iter().enumerate() {
+        let request = json!({"model": "m", "input": "a", "background": true});
+        let begun = gateway.post("/v1/responses", &request).json();
+        drop(upstream.requests.wait_for(number + 1));
+        let path = format!("/v1/responses/{}", begun["id"].as_str().unwrap());
+        assert_eq!(gateway.get(&path).json()["status"], "in_progress");
+        let end = if method == "POST" { format!("{path}/cancel") } else { path };
+        assert_eq!(gateway.request(&format!("{method} {end} HTTP/1.1"), "").status, 200);
+        drop(upstream.left.wait_for(number + 1));
+    }
+}
