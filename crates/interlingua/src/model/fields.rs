@@ -15,7 +15,6 @@ macro_rules! fields {
     ($($room:ident { $($(#[$about:meta])* $name:ident = $group:ident $word:literal $label:literal,)* })*) => {
         /// The name of a value in the model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
         #[cfg_attr(not(feature = "_exhaustive"), non_exhaustive)]
         pub enum Field {
             $($($(#[$about])* $name,)*)*
