@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use interlingua_record::signed::{
     CertificateChain, CertifiedKey, KeyAlgorithm, PayloadForm, ProofFacts, ProofSource, PublicKey,
-    RedactPlan, SignSettings, SignatureCheck, SigningKey, TrustStore, Verification, is_receipt,
-    prove_continuation, prove_entry, receipts_of, redact, sign, statement_of, verify, verify_proof,
-    verify_receipts,
+    RedactPlan, SignSettings, SignatureCheck, SigningKey, TransparencyLog, TrustStore, Verification,
+    add_receipt, is_receipt, prove_continuation, prove_entry, receipts_of, redact, sign, statement_of,
+    verify, verify_proof, verify_receipts,
 };
 use serde_json::Value;
 
@@ -33,6 +33,9 @@ struct Signed {
     redacted_file: Vec<u8>,
     entry_proof: Vec<u8>,
     continuation_proof: Vec<u8>,
+    /// The key of a log, and the receipts of the detached signature as file 0 of 1, 1 of 2 and so on.
+    log_key: PublicKey,
+    receipts: Vec<Vec<u8>>,
 }
 
 static SIGNED: LazyLock<Signed> = LazyLock::new(|| {
@@ -68,6 +71,7 @@ static SIGNED: LazyLock<Signed> = LazyLock::new(|| {
     let continuation_proof = proof(&checkpoint, &|source| {
         prove_continuation(source, &detached).expect("the record continues itself")
     });
+    let (log_key, receipts) = registered(&detached);
     let key = public;
     Signed {
         key,
@@ -79,8 +83,25 @@ static SIGNED: LazyLock<Signed> = LazyLock::new(|| {
         redacted_file,
         entry_proof,
         continuation_proof,
+        log_key,
+        receipts,
     }
 });
+
+/// The receipts of a new log for the same file several times.
+fn registered(file: &[u8]) -> (PublicKey, Vec<Vec<u8>>) {
+    let pem = SigningKey::generate(KeyAlgorithm::Ed25519).expect("the system has randomness");
+    let key = SigningKey::from_pem(&pem).expect("our own key is read");
+    let folder = std::env::temp_dir().join(format!("interlingua-fuzz-log-{}", std::process::id()));
+    let mut log = TransparencyLog::open(&folder, &key, "log").expect("the log is made");
+    let receipt = |_| {
+        let (registered, _) = log.append(file, 1_770_000_000).expect("the file is registered");
+        receipts_of(&registered).expect("the file has receipts").remove(0)
+    };
+    let receipts = (0..9).map(receipt).collect();
+    std::fs::remove_dir_all(&folder).expect("the log is removed");
+    (key.public(), receipts)
+}
 
 /// Bytes in place of each signed file are refused or verified, without a panic; the same bytes as edits of sound files
 /// never lead to a verified record with other values.
@@ -88,7 +109,7 @@ pub fn signed(data: &[u8]) {
     any_file(data);
     let Some((&form, edits)) = data.split_first() else { return };
     let signed = &*SIGNED;
-    match form % 8 {
+    match form % 9 {
         0 => with_record(&edited(&signed.detached, edits), RECORD.as_bytes()),
         1 => with_record(&signed.detached, &edited(RECORD.as_bytes(), edits)),
         2 => attached(&edited(&signed.attached, edits)),
@@ -96,6 +117,7 @@ pub fn signed(data: &[u8]) {
         4 => with_record(&signed.checkpoint, &edited(RECORD.as_bytes(), edits)),
         5 => with_record(&signed.redacted_file, &edited(&signed.redacted, edits)),
         6 => with_record(&edited(&signed.redacted_file, edits), &signed.redacted),
+        7 => receipts(edits),
         _ => proofs(edits),
     }
 }
@@ -169,6 +191,20 @@ fn assert_sound(verification: &Verification, record: &[u8]) {
         }
     }
     assert_eq!(found, original, "the tree head holds for other values: {facts:?}");
+}
+
+/// A receipt that holds says what the log signed.
+fn receipts(edits: &[u8]) {
+    let signed = &*SIGNED;
+    let Some((&number, edits)) = edits.split_first() else { return };
+    let index = usize::from(number) % signed.receipts.len();
+    let Ok(file) = add_receipt(&signed.detached, &edited(&signed.receipts[index], edits)) else { return };
+    let check = verify_receipts(&file, &signed.log_key).expect("the file has a list of receipts");
+    for place in check.holding {
+        assert!(place.is_place_signed, "a receipt without a signed position holds: {place:?}");
+        assert_eq!((place.index, place.size), (index as u64, index as u64 + 1), "another position holds");
+        assert_eq!((place.origin.as_str(), place.time), ("log", Some(1_770_000_000)), "other claims hold");
+    }
 }
 
 fn proofs(edits: &[u8]) {

@@ -1,13 +1,21 @@
 //! Rules for secrets: credentials that are recognised by their own form.
 //!
 //! A rule is a fixed beginning and an alphabet, so that a match is almost certainly a credential: commit hashes, UUIDs
-//! and signatures have no such beginning. The search is linear in the text. A text is searched as it is, after one and two
+//! and signatures have no such beginning. A few secrets have another form, or are known by the name before them (`forms`). The search is linear in the text. A text is searched as it is, after one and two
 //! rounds of JSON unescaping, and inside base64, hexadecimal digits and percent signs.
+
+mod forms;
+mod readings;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use memchr::memmem::Finder;
+
+use forms::Assigned;
+pub(crate) use readings::each_reading;
+use readings::without_escapes;
 
 /// The characters of a secret after its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +77,25 @@ enum SecretForm {
     UrlPassword,
     /// A value of forty characters after a name that AWS gives to secret keys.
     AwsSecret,
+    /// 32 hexadecimal digits.
+    Twilio,
+    /// The token of a Telegram bot, around its colon.
+    Telegram,
+    /// The token of a Discord bot, around its first dot.
+    Discord,
+    /// A number and a token.
+    DiscordHook,
+    /// Two runs of hexadecimal digits.
+    CloudflareOrigin,
+    /// The value after a name in capital letters that ends in the beginning.
+    Assigned(Assigned),
+}
+
+impl SecretForm {
+    /// Whether the fixed part is the beginning of a word.
+    const fn is_word(self) -> bool {
+        !matches!(self, SecretForm::AwsSecret | SecretForm::Assigned(_))
+    }
 }
 
 /// The built-in classes: class, beginning, alphabet, least number of further characters.
@@ -135,6 +162,9 @@ const BUILT_IN: &[(&str, &str, SecretAlphabet, usize)] = &[
     ("xai-key", "xai-", SecretAlphabet::Alphanumeric, 60),
 ];
 
+/// The ends of names of keys.
+const KEY_NAMES: &[&str] = &["_API_KEY", "_APIKEY", "_SECRET", "_SECRET_KEY", "_PRIVATE_KEY", "_TOKEN"];
+
 /// Rules for secrets.
 #[derive(Clone, Debug)]
 pub struct SecretRules(Vec<SecretRule>);
@@ -188,6 +218,26 @@ impl SecretRules {
         for name in ["secret_access_key", "SECRET_ACCESS_KEY", "secretAccessKey", "SecretAccessKey"] {
             rules.push(rule("aws-secret-key", name, SecretAlphabet::Token, 40, SecretForm::AwsSecret));
         }
+        for (class, beginning, form) in [
+            ("twilio-key", "SK", SecretForm::Twilio),
+            ("twilio-account", "AC", SecretForm::Twilio),
+            ("telegram-token", ":AA", SecretForm::Telegram),
+            ("discord-token", ".", SecretForm::Discord),
+            ("discord-hook", "discord.com/api/webhooks/", SecretForm::DiscordHook),
+            ("discord-hook", "discordapp.com/api/webhooks/", SecretForm::DiscordHook),
+            ("cloudflare-token", "v1.0-", SecretForm::CloudflareOrigin),
+        ] {
+            rules.push(rule(class, beginning, SecretAlphabet::Token, 0, form));
+        }
+        let mut assigned = |class, endings: &[&str], kind| {
+            for ending in endings {
+                rules.push(rule(class, ending, SecretAlphabet::Token, 0, SecretForm::Assigned(kind)));
+            }
+        };
+        // The last rules, so that a secret with a form of its own is counted as such.
+        assigned("cloudflare-token", &["_API_TOKEN", "_API_KEY", "_TOKEN"], Assigned::Cloudflare);
+        assigned("assigned-key", KEY_NAMES, Assigned::Key);
+        assigned("assigned-password", &["PASSWORD", "PASSWD"], Assigned::Password);
         Self(rules)
     }
 
@@ -217,6 +267,12 @@ impl SecretRules {
             for rule in &self.0 {
                 rule.find(reading, &mut |secret| {
                     let secret = without_escapes(secret);
+                    // The name says less than the form of the value.
+                    let is_known =
+                        |known: &FoundSecret| memchr::memmem::find(&secret, &known.secret).is_some();
+                    if matches!(rule.form, SecretForm::Assigned(_)) && found.iter().any(is_known) {
+                        return;
+                    }
                     if seen.insert((rule.class.as_str(), secret.clone())) {
                         found.push(FoundSecret { class: rule.class.clone(), secret });
                     }
@@ -262,16 +318,24 @@ impl SecretRule {
         for at in self.finder.find_iter(text) {
             // A beginning in the middle of a word is part of that word.
             let is_inside = at > 0
-                && self.form != SecretForm::AwsSecret
+                && self.form.is_word()
                 && beginning.first().is_some_and(u8::is_ascii_alphanumeric)
                 && (text[at - 1].is_ascii_alphanumeric() || matches!(text[at - 1], b'_' | b'-'));
             let rest = &text[at + beginning.len()..];
+            if let Some(range) = self.range(text, at) {
+                found(&text[range]);
+                continue;
+            }
             let length = match self.form {
                 _ if is_inside => None,
                 SecretForm::Run => Some(self.run(rest)).filter(|length| *length >= self.least),
                 SecretForm::WebToken => self.web_token(rest),
-                SecretForm::PemKey => pem_key(rest),
-                SecretForm::UrlPassword => url_password(rest),
+                SecretForm::PemKey => forms::pem_key(rest),
+                SecretForm::UrlPassword => forms::url_password(rest),
+                SecretForm::Twilio => forms::twilio(rest),
+                SecretForm::DiscordHook => forms::discord_hook(rest),
+                SecretForm::CloudflareOrigin => forms::cloudflare_origin(rest),
+                SecretForm::Telegram | SecretForm::Discord | SecretForm::Assigned(_) => None,
                 SecretForm::AwsSecret => self.aws_secret(rest),
             };
             let Some(length) = length else { continue };
@@ -284,6 +348,16 @@ impl SecretRule {
                 }
                 _ => secret,
             });
+        }
+    }
+
+    /// The place of a secret that begins before the fixed part, or long after it.
+    fn range(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        match self.form {
+            SecretForm::Telegram => forms::telegram(text, at),
+            SecretForm::Discord => forms::discord(text, at),
+            SecretForm::Assigned(kind) => forms::assigned(text, at..at + self.finder.needle().len(), kind),
+            _ => None,
         }
     }
 
@@ -310,206 +384,6 @@ impl SecretRule {
     }
 }
 
-/// A key in PEM up to its end; a key without an end, or with a long body, counts by its label.
-fn pem_key(rest: &[u8]) -> Option<usize> {
-    const LONGEST: usize = 16 << 10;
-    let label = rest.get(..48).unwrap_or(rest);
-    let end = memchr::memmem::find(label, b"PRIVATE KEY")?;
-    let after = rest.get(end + 11..)?;
-    let after = after.strip_prefix(b" BLOCK").unwrap_or(after).strip_prefix(b"-----")?;
-    if !label[..end].iter().all(|byte| byte.is_ascii_uppercase() || *byte == b' ') {
-        return None;
-    }
-    let head = rest.len() - after.len();
-    let body = after.get(..LONGEST).unwrap_or(after);
-    Some(head + memchr::memmem::find(body, b"-----END ").unwrap_or_default())
-}
-
-fn url_password(rest: &[u8]) -> Option<usize> {
-    let is_part = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'%' | b'~' | b'!' | b'+' | b'=')
-    };
-    let user = rest.iter().take(64).take_while(|byte| is_part(byte)).count();
-    let after = rest.get(user..)?.strip_prefix(b":")?;
-    let password = after.iter().take(256).take_while(|byte| is_part(byte)).count();
-    // Eight characters: a port number is not a password, and neither is `user:pass@`.
-    let is_password = user > 0 && password >= 8 && after.get(password) == Some(&b'@');
-    is_password.then_some(user + 1 + password)
-}
-
-/// Calls back with each reading of a text: as it is, unescaped once and twice, and the content of base64, hexadecimal digits
-/// and percent signs in them. Base64 is decoded twice.
-pub(crate) fn each_reading(text: &[u8], read: &mut dyn FnMut(&[u8])) {
-    let mut reading = text.to_vec();
-    for _ in 0..3 {
-        read(&reading);
-        each_decoding(&reading, 2, read);
-        if memchr::memchr(b'\\', &reading).is_none() {
-            return;
-        }
-        reading = unescape(&reading);
-    }
-}
-
-/// Calls back with the decoded content of a text, and with that of this content, to a depth.
-fn each_decoding(text: &[u8], depth: u32, read: &mut dyn FnMut(&[u8])) {
-    let mut decoded = |bytes: &[u8]| {
-        read(bytes);
-        // UTF-16 of ASCII characters.
-        if memchr::memchr_iter(0, bytes).count() * 3 > bytes.len() {
-            read(&bytes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>());
-        }
-        if depth > 1 && is_mostly_text(bytes) {
-            each_decoding(bytes, depth - 1, read);
-        }
-    };
-    each_base64(text, &mut decoded);
-    each_hex(text, &mut decoded);
-    if let Some(bytes) = without_percent(text) {
-        decoded(&bytes);
-    }
-}
-
-/// Whether three quarters of the first bytes are ASCII text. Pictures and runs at a wrong offset hold no further encoding.
-fn is_mostly_text(bytes: &[u8]) -> bool {
-    let beginning = bytes.get(..4096).unwrap_or(bytes);
-    let text = beginning.iter().filter(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')).count();
-    text * 4 >= beginning.len() * 3
-}
-
-/// The shortest run of base64 or of hexadecimal digits that is decoded.
-const SHORTEST_RUN: usize = 24;
-
-/// Calls back with the bytes of each long run of base64. The run may begin in the middle of a word, so each of the four
-/// offsets is decoded.
-fn each_base64(text: &[u8], read: &mut dyn FnMut(&[u8])) {
-    let mut bytes = Vec::new();
-    each_run(text, |byte| BASE64[usize::from(byte)] < 64, &mut |run| {
-        for offset in 0..4 {
-            bytes.clear();
-            for digits in run[offset..].chunks(4) {
-                let word =
-                    digits.iter().fold(0, |word, digit| word << 6 | u32::from(BASE64[usize::from(*digit)]));
-                let word = word << (6 * (4 - digits.len()));
-                // The last digits of a run may have no padding.
-                bytes.extend_from_slice(&word.to_be_bytes()[1..digits.len().max(1)]);
-            }
-            read(&bytes);
-        }
-    });
-}
-
-/// Calls back with the bytes of each long run of hexadecimal digits, from its first and from its second digit.
-fn each_hex(text: &[u8], read: &mut dyn FnMut(&[u8])) {
-    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_default() as u8;
-    let mut bytes = Vec::new();
-    each_run(text, |byte| byte.is_ascii_hexdigit(), &mut |run| {
-        for offset in 0..2 {
-            bytes.clear();
-            bytes.extend(
-                run[offset..].as_chunks::<2>().0.iter().map(|[high, low]| digit(*high) << 4 | digit(*low)),
-            );
-            read(&bytes);
-        }
-    });
-}
-
-/// Calls back with each long run of such bytes.
-fn each_run(text: &[u8], is_in: impl Fn(u8) -> bool, found: &mut dyn FnMut(&[u8])) {
-    let mut at = 0;
-    while at < text.len() {
-        let length = text[at..].iter().take_while(|byte| is_in(**byte)).count();
-        if length >= SHORTEST_RUN {
-            found(&text[at..at + length]);
-        }
-        at += length + 1;
-    }
-}
-
-/// The text with bytes in place of `%41` and the like, or `None` if there are none.
-fn without_percent(text: &[u8]) -> Option<Vec<u8>> {
-    let first = memchr::memchr(b'%', text)?;
-    let mut out = text[..first].to_vec();
-    let mut rest = &text[first..];
-    let mut has_any = false;
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    while let Some((byte, after)) = rest.split_first() {
-        let pair = (*byte == b'%').then(|| Some((digit(after.first()?)?, digit(after.get(1)?)?))).flatten();
-        if let Some((high, low)) = pair {
-            has_any = true;
-            out.push(high << 4 | low);
-            rest = &after[2..];
-        } else {
-            out.push(*byte);
-            rest = after;
-        }
-    }
-    has_any.then_some(out)
-}
-
-/// The value of each digit of base64 and base64url; 64 for other bytes.
-const BASE64: [u8; 256] = {
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [64; 256];
-    let mut at = 0;
-    while at < digits.len() {
-        values[digits[at] as usize] = at as u8;
-        at += 1;
-    }
-    values[b'-' as usize] = 62;
-    values[b'_' as usize] = 63;
-    values
-};
-
-/// A secret in its last reading, so that the readings of one secret are equal.
-fn without_escapes(secret: &[u8]) -> Vec<u8> {
-    let mut secret = secret.to_vec();
-    for _ in 0..2 {
-        if memchr::memchr(b'\\', &secret).is_some() {
-            secret = unescape(&secret);
-        }
-    }
-    secret
-}
-
-/// Replaces JSON escape sequences. Other text is kept.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        let Some(&escape) = rest.get(at + 1) else {
-            rest = &rest[at..];
-            break;
-        };
-        let mut length = 2;
-        match escape {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            b'r' => out.push(b'\r'),
-            b'b' => out.push(0x08),
-            b'f' => out.push(0x0c),
-            b'"' | b'\\' | b'/' => out.push(escape),
-            b'u' => {
-                let digits = rest.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
-                match digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).and_then(char::from_u32)
-                {
-                    Some(character) => {
-                        length = 6;
-                        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                    }
-                    // Half of a surrogate pair: no rule has such a character.
-                    None => out.extend_from_slice(b"\\u"),
-                }
-            }
-            other => out.extend_from_slice(&[b'\\', other]),
-        }
-        rest = &rest[at + length..];
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -521,6 +395,14 @@ mod tests {
     /// A text that no scanner of this repository takes for a real credential.
     fn token(beginning: &str, length: usize) -> String {
         format!("{beginning}{}", "a1B2".repeat(length / 4 + 1))
+    }
+
+    /// Characters without an order that a scanner would know.
+    const RANDOM: &str = "q7Zt4LmX9wB2vKd8RnYh3Js6Pf5GcU0TeAiHoN1k";
+
+    fn discord_token() -> String {
+        let number = interlingua::json::base64(b"123456789012345678");
+        format!("{}.{}.{}", number.trim_end_matches('='), "GaBcDe", "q7Zt4LmX9wB2vKd8RnYh3Js6Pf5GcU")
     }
 
     #[test]
@@ -551,6 +433,19 @@ mod tests {
             ("vault-token", token("hvs.", 90)),
             ("digitalocean-token", "dop_v1_".to_owned() + &"0a1b".repeat(16)),
             ("url-password", "https://user:long-secret@host/".to_owned()),
+            ("twilio-key", "SK".to_owned() + &"0a1b2c3d4e5f6789".repeat(2)),
+            ("twilio-account", "AC".to_owned() + &"0a1b2c3d4e5f6789".repeat(2)),
+            ("telegram-token", format!("123456789:AA{}", "a1B2c3D4e5F-G7h8i9J_kLmNoPqRsTuVw")),
+            ("discord-token", discord_token()),
+            (
+                "discord-hook",
+                format!("https://discord.com/api/webhooks/{}/{}", "1".repeat(18), "a1B2c3D4e5F6".repeat(6)),
+            ),
+            ("cloudflare-token", format!("v1.0-{}-{}", "0a1b".repeat(6), "0a".repeat(73))),
+            ("cloudflare-token", format!("CLOUDFLARE_API_TOKEN={RANDOM}")),
+            ("assigned-key", format!("ACME_API_KEY={RANDOM}")),
+            ("assigned-key", format!("\"ACME_CLIENT_SECRET\": \"{RANDOM}\"")),
+            ("assigned-password", format!("DB_PASSWORD={}", "tr0ub4dor-9z")),
         ];
         for (class, secret) in cases {
             assert_eq!(classes(&format!("x = {secret};")), [class]);
@@ -616,9 +511,104 @@ mod tests {
             "Bearer token",
             "aws_secret_access_key = the key of your account, which the console shows only once",
             "bearer of-the-ring-and-its-long-tale",
+            // Twilio: another length, another case, the middle of a word.
+            "SK0a1b2c3d4e5f67890a1b2c3d4e5f67890",
+            "SK0a1b2c3d4e5f67890a1b2c3d4e5f678",
+            "SK0A1B2C3D4E5F67890A1B2C3D4E5F6789",
+            "TASK0a1b2c3d4e5f67890a1b2c3d4e5f6789",
+            "AC00000000000000000000000000000000",
+            // Telegram and Discord: times, versions, numbers in base64 without the rest.
+            "at 1234567890:AA and 12:AAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "MTIzNDU2Nzg5MDEyMzQ1Njc4.short.x",
+            "reverse.domain.names.that.are.long.enough.for.everyone",
+            "com.example.AbstractSingletonProxyFactory.GaBcDe.AbstractSingletonProxyFactoryBean",
+            "https://discord.com/api/webhooks/123/abc",
+            "v1.0-beta-3",
         ] {
             assert_eq!(classes(text), [] as [&str; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn an_assigned_placeholder_variable_hash_or_expression_is_not_a_secret() {
+        for value in [
+            "your-key-here",
+            "<your-api-key-1234567890>",
+            "$ACME_API_KEY",
+            "${ACME_API_KEY:-q7Zt4LmX9wB2vKd8RnYh}",
+            "$(pass show acme)",
+            "{{ secrets.ACME_API_KEY }}",
+            "%ACME_API_KEY%",
+            "os.environ[\"ACME_API_KEY\"]",
+            "process.env.ACME_API_KEY2",
+            "getenv(\"ACME_API_KEY\")",
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "test-a1B2c3D4e5F6g7H8i9J0",
+            "c0b3488f-eacf-4d03-abc4-4c10112d1f6b",
+            "/run/secrets/acme-a1B2c3D4e5F6",
+            "a-long-name-of-a-service-version-123",
+            "********",
+            "changeme1",
+            "password123",
+            "",
+        ] {
+            for text in [
+                format!("ACME_API_KEY={value}"),
+                format!("ACME_API_KEY=\"{value}\""),
+                format!("\"ACME_API_KEY\": \"{value}\""),
+                format!("ACME_API_KEY: {value}"),
+                format!("DB_PASSWORD={value}\n"),
+                format!("DB_PASSWORD: \"{value}\","),
+            ] {
+                assert_eq!(classes(&text), [] as [&str; 0], "{text}");
+            }
+        }
+        for text in [
+            format!("GIT_COMMIT={}", "8de8821d78ac0f018e14804dece7dc00be70c05f"),
+            format!("CACHE_KEY={RANDOM}"),
+            format!("acme_api_key={RANDOM}"),
+            format!("ACME_API_KEY = {RANDOM}"),
+            format!("ACME_API_KEYS={RANDOM}"),
+            format!("_API_KEY={RANDOM}"),
+            format!("ACME_API_KEY={RANDOM}("),
+            format!("ACME_API_KEY={RANDOM}[0]"),
+            "MAX_TOKEN=4096 NEXT_TOKEN=a1B2".to_owned(),
+            "DB_PASSWORD=secretword DB_PASSWORD=tr0ub4dor(x) DB_PASSWORD=db/tr0ub4dor://".to_owned(),
+        ] {
+            assert_eq!(classes(&text), [] as [&str; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_with_a_form_of_its_own_is_counted_by_its_form() {
+        assert_eq!(classes(&format!("GH_API_KEY={}", token("ghp_", 40))), ["github-token"]);
+        let found = SecretRules::built_in().find(format!("ACME_API_KEY='{RANDOM}'").as_bytes());
+        assert_eq!(found[0].secret, RANDOM.as_bytes(), "the name is no part of the secret");
+    }
+
+    #[test]
+    fn a_private_key_without_its_end_is_found_with_its_lines() {
+        let lines = format!("{}\n{}\n", "MIIEpAIBAAKCAQEA".repeat(4), "q7Zt4LmX9wB2vKd8".repeat(4));
+        let label = format!("-----BEGIN {}-----", "RSA PRIVATE KEY");
+        let secret = |text: &str| {
+            let found = SecretRules::built_in().find(text.as_bytes());
+            let all: Vec<_> = found.iter().map(|found| String::from_utf8_lossy(&found.secret)).collect();
+            assert_eq!(found.len(), 1, "{text}: {all:?}");
+            String::from_utf8(found.into_iter().next().unwrap().secret).unwrap()
+        };
+        let whole = format!("{label}\n{}", lines.trim_end());
+        assert_eq!(secret(&format!("{label}\n{lines}")), whole);
+        assert_eq!(secret(&format!("{label}\n{lines}and a word of the text")), whole);
+        assert_eq!(secret(&format!("\"{label}\n{lines}").replace('\n', "\\n")), whole);
+        let cut = format!("{whole}\nq7Zt4LmX9wB2vKd8Rn");
+        assert_eq!(secret(&format!("{cut} [truncated]")), cut);
+        let headers = "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0A1B\n";
+        assert_eq!(
+            secret(&format!("{label}{headers}\n{lines}")),
+            format!("{label}{headers}\n{}", lines.trim_end())
+        );
+        // A label in a text about keys.
+        assert_eq!(secret(&format!("grep '{label}' *.pem\nit finds keys")), label);
     }
 
     #[test]

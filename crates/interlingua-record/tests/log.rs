@@ -4,13 +4,14 @@
 
 mod forge;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use forge::Parts;
+use forge::{Parts, owned};
 use interlingua_record::signed::{
-    KeyAlgorithm, PayloadForm, SignSettings, SigningKey, TransparencyLog, add_receipt, sign, verify,
-    verify_receipts,
+    CborItem, KeyAlgorithm, PayloadForm, SignSettings, SigningKey, TransparencyLog, add_receipt, receipts_of,
+    sign, verify, verify_receipts,
 };
 
 const TIME: u64 = 1_770_000_000;
@@ -69,8 +70,71 @@ fn every_receipt_holds_and_the_signatures_still_hold() {
     assert!(checkpoint.contains("\n\n\u{2014} example.org/log "), "{checkpoint}");
 }
 
+/// The one receipt of a registered file.
+fn receipt_of(registered: &[u8]) -> Vec<u8> {
+    let [receipt] = <[Vec<u8>; 1]>::try_from(receipts_of(registered).unwrap()).unwrap();
+    receipt
+}
+
 #[test]
-fn a_receipt_for_another_file_by_another_key_or_with_a_flipped_bit_does_not_hold() {
+fn a_flipped_bit_of_any_byte_of_a_receipt_is_refused_with_a_reason() {
+    let mut reasons = BTreeMap::new();
+    for algorithm in [KeyAlgorithm::Ed25519, KeyAlgorithm::Es256] {
+        let (ann, log_key) = (key(algorithm), key(KeyAlgorithm::Ed25519));
+        let mut log =
+            TransparencyLog::open(&folder(&format!("flips-{algorithm:?}")), &log_key, "log").unwrap();
+        let bare = file(&ann, "one");
+        // Trees with one leaf, with paths of each length, and with leaves that have no sibling.
+        for size in 1..=9 {
+            let (registered, place) = log.append(&bare, TIME).unwrap();
+            assert_eq!(place.size, size);
+            let receipt = receipt_of(&registered);
+            for at in 0..receipt.len() {
+                for bit in (0..8).step_by(if at < 64 { 1 } else { 5 }) {
+                    let mut flipped = receipt.clone();
+                    flipped[at] ^= 1 << bit;
+                    let changed = add_receipt(&bare, &flipped).unwrap();
+                    let check = verify_receipts(&changed, &log_key.public()).unwrap();
+                    assert!(check.holding.is_empty(), "bit {bit} of byte {at} of receipt {size}");
+                    assert_eq!(check.failing.len(), 1);
+                    *reasons.entry(check.failing[0].to_string()).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    assert!(reasons.len() > 5 && reasons.keys().all(|reason| reason.len() > 20), "{reasons:?}");
+}
+
+/// RFC 9942 signs the root alone: the path of file 2 of 3 is also that of file 1 of 2.
+#[test]
+fn another_position_with_the_same_root_is_refused() {
+    let (ann, log_key) = (key(KeyAlgorithm::Ed25519), key(KeyAlgorithm::Ed25519));
+    let mut log = TransparencyLog::open(&folder("place"), &log_key, "log").unwrap();
+    let bare = file(&ann, "one");
+    let last = (0..3).map(|_| log.append(&bare, TIME).unwrap()).last().unwrap();
+    assert_eq!((last.1.index, last.1.size, last.1.is_place_signed), (2, 3, true));
+    let mut parts = Parts::of(&receipt_of(&last.0));
+    let moved = |parts: &mut Parts| {
+        let proofs = parts.unprotected.iter_mut().find(|(name, _)| name.as_int() == Some(396)).unwrap();
+        let CborItem::Map(proofs) = &mut proofs.1 else { panic!("no proofs") };
+        let proof = owned(&CborItem::decode(proofs[0].1.as_array().unwrap()[0].as_bytes().unwrap()).unwrap());
+        let CborItem::Array(mut proof) = proof else { panic!("no proof") };
+        assert_eq!((proof[0].as_uint(), proof[1].as_uint()), (Some(3), Some(2)));
+        (proof[0], proof[1]) = (CborItem::Uint(2), CborItem::Uint(1));
+        proofs[0].1 = CborItem::Array(vec![CborItem::bytes(CborItem::Array(proof).encode())]);
+    };
+    moved(&mut parts);
+    let changed = add_receipt(&bare, &parts.encode()).unwrap();
+    let check = verify_receipts(&changed, &log_key.public()).unwrap();
+    assert!(check.holding.is_empty(), "{:?}", check.holding);
+    assert_eq!(
+        check.failing[0].to_string(),
+        "the receipt does not lead from this file to a root that the log signed"
+    );
+}
+
+#[test]
+fn a_receipt_for_another_file_or_by_another_key_does_not_hold() {
     let (ann, log_key) = (key(KeyAlgorithm::Es256), key(KeyAlgorithm::Ed25519));
     let mut log = TransparencyLog::open(&folder("forged"), &log_key, "log").unwrap();
     let (one, two) = (file(&ann, "one"), file(&ann, "two"));
@@ -91,12 +155,6 @@ fn a_receipt_for_another_file_by_another_key_or_with_a_flipped_bit_does_not_hold
     );
     let other = reason(&registered, &key(KeyAlgorithm::Ed25519));
     assert!(other.starts_with("the signature was made by another key"), "{other}");
-    for at in 0..receipt.len() {
-        let mut flipped = receipt.clone();
-        flipped[at] ^= 1;
-        let check = verify_receipts(&add_receipt(&one, &flipped).unwrap(), &log_key.public()).unwrap();
-        assert!(check.holding.is_empty(), "byte {at}");
-    }
     assert!(verify_receipts(&one, &log_key.public()).unwrap().holding.is_empty());
 }
 

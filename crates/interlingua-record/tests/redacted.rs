@@ -322,6 +322,48 @@ fn a_proof_for_another_tree_place_or_entry_is_refused() {
     assert!(refusal.starts_with("the signature was made by another key"), "{refusal}");
 }
 
+/// Flips each bit of the first 64 bytes of a proof, and two bits of each other byte. Returns the reasons of the refusals.
+fn flip_bits(proof: &[u8], key: &SigningKey) -> BTreeSet<String> {
+    let mut reasons = BTreeSet::new();
+    for at in 0..proof.len() {
+        for bit in (0..8).step_by(if at < 64 { 1 } else { 5 }) {
+            let mut flipped = proof.to_vec();
+            flipped[at] ^= 1 << bit;
+            match verify_proof(&flipped, &key.public(), None) {
+                Ok(facts) => panic!("bit {bit} of byte {at} of {} is not covered: {facts:?}", proof.len()),
+                Err(fault) => _ = reasons.insert(fault.to_string()),
+            }
+        }
+    }
+    reasons
+}
+
+#[test]
+fn a_flipped_bit_of_any_byte_of_a_proof_is_refused_with_a_reason() {
+    let key = key();
+    for count in [1, 3, 5] {
+        let record = record(&TEXTS[..count]);
+        let file = sign(record.as_bytes(), &settings(&key)).unwrap().file;
+        for entry in 0..count as u64 {
+            let reasons = flip_bits(&entry_proof(&file, &key, &record, entry).unwrap(), &key);
+            assert!(reasons.len() > 5, "{reasons:?}");
+            assert!(reasons.iter().all(|reason| reason.len() > 20), "{reasons:?}");
+        }
+        for earlier in 1..=count {
+            let short = self::record(&TEXTS[..earlier]);
+            let old = SignSettings { checkpoint: true, ..settings(&key) };
+            let old = sign(short.as_bytes(), &old).unwrap().file;
+            let later = SignSettings { earlier: Some(&old), time: 1_770_000_100, ..settings(&key) };
+            let new = sign(record.as_bytes(), &later).unwrap().file;
+            let mut reader = record.as_bytes();
+            let source = ProofSource { file: &new, record: Some(&mut reader), key: &key.public() };
+            let proof = prove_continuation(source, &old).unwrap();
+            let reasons = flip_bits(&proof, &key);
+            assert!(reasons.len() > 5, "{reasons:?}");
+        }
+    }
+}
+
 #[test]
 fn the_entry_of_a_redacted_record_is_provable_without_its_removed_part() {
     let key = key();

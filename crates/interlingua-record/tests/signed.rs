@@ -126,6 +126,20 @@ fn a_flipped_bit_of_any_byte_of_the_file_is_refused() {
 }
 
 #[test]
+fn a_flipped_bit_of_any_byte_of_a_checkpoint_is_refused() {
+    let key = key(KeyAlgorithm::Ed25519);
+    let file = signed(RECORD, &SignSettings { checkpoint: true, ..settings(&key) });
+    for at in 0..file.len() {
+        for bit in 0..8 {
+            let mut flipped = file.clone();
+            flipped[at] ^= 1 << bit;
+            let found = verify(&flipped, Some(&mut RECORD.as_bytes()), &key.public(), None);
+            assert!(!found.is_ok_and(|found| found.is_sound()), "bit {bit} of byte {at} of {}", file.len());
+        }
+    }
+}
+
+#[test]
 fn every_cut_of_the_file_is_refused_as_truncated() {
     let key = key(KeyAlgorithm::Ed25519);
     let file = signed(RECORD, &SignSettings { payload: PayloadForm::Attached, ..settings(&key) });

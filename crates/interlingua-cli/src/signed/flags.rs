@@ -259,7 +259,7 @@ pub(crate) struct Redact {
 /// A rule for content to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RedactRule {
-    /// Credentials that are recognised by their form
+    /// Credentials that are recognised by their form, or by the name before them
     Secrets,
 }
 

@@ -168,9 +168,10 @@ fn when(verification: &Verification, receipts: Option<&ReceiptCheck>, html: &mut
     for place in receipts.map(|check| check.holding.as_slice()).unwrap_or_default() {
         let time = place.time.map_or_else(|| "an unknown time".to_owned(), day);
         let origin = escaped(&place.origin);
+        let number =
+            if place.is_place_signed { format!(" as number {}", place.index) } else { String::new() };
         lines.push(format!(
-            "Registered in the log <b>{origin}</b> as number {} on {time}, by the clock of the log.",
-            place.index
+            "Registered in the log <b>{origin}</b>{number} on {time}, by the clock of the log."
         ));
     }
     if lines.is_empty() {

@@ -114,11 +114,16 @@ pub(super) fn verified(
 
 /// The receipts of transparency logs.
 fn log_receipts(check: &ReceiptCheck, text: &mut String) {
-    for LogInclusion { origin, time, index, size } in &check.holding {
+    for LogInclusion { origin, time, index, size, is_place_signed } in &check.holding {
         let time = time.map_or_else(|| "an unknown time".to_owned(), utc);
+        let note = if *is_place_signed {
+            ""
+        } else {
+            "\n    the log did not sign the number: another one can have the same receipt"
+        };
         let _ = writeln!(
             text,
-            "  receipt of a log: {GREEN}holds{GREEN:#}\n    number {index} of {size} in the log `{}` at {time} by the log's clock",
+            "  receipt of a log: {GREEN}holds{GREEN:#}\n    number {index} of {size} in the log `{}` at {time} by the log's clock{note}",
             safe::exact_line(origin)
         );
     }
@@ -132,10 +137,10 @@ fn log_receipts(check: &ReceiptCheck, text: &mut String) {
 }
 
 fn log_receipts_json(check: &ReceiptCheck) -> String {
-    let holding = check.holding.iter().map(|LogInclusion { origin, time, index, size }| {
+    let holding = check.holding.iter().map(|LogInclusion { origin, time, index, size, is_place_signed }| {
         let time = time.map_or_else(|| "null".to_owned(), |time| time.to_string());
         let origin = quoted(origin);
-        format!(r#"{{"status":"holds","origin":{origin},"time":{time},"index":{index},"size":{size}}}"#)
+        format!(r#"{{"status":"holds","origin":{origin},"time":{time},"index":{index},"size":{size},"place-signed":{is_place_signed}}}"#)
     });
     let failing = check
         .failing

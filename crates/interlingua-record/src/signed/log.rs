@@ -133,7 +133,13 @@ impl<'k> TransparencyLog<'k> {
         let path = self.inclusion(index, size)?;
         self.write(&self.folder.join("checkpoint"), self.checkpoint(size, &root)?.as_bytes())?;
         self.size = size;
-        let place = LogInclusion { origin: self.origin.clone(), time: Some(time), index, size };
+        let place = LogInclusion {
+            origin: self.origin.clone(),
+            time: Some(time),
+            index,
+            size,
+            is_place_signed: true,
+        };
         let receipt = make_receipt(self.key, &place, &entry, &root, &path)?;
         Ok((add_receipt(file, &receipt)?, place))
     }

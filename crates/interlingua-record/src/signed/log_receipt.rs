@@ -17,6 +17,9 @@ use super::verify::SignatureFault;
 const RFC9162_SHA256: i64 = 1;
 /// The label of inclusion proofs among the proofs.
 const INCLUSION: i64 = -1;
+/// The protected headers with the position and the size of the tree.
+const LEAF_INDEX: &str = "leaf-index";
+const TREE_SIZE: &str = "tree-size";
 /// The most receipts that are verified in one file.
 const MAX_RECEIPTS: usize = 64;
 
@@ -31,6 +34,9 @@ pub struct LogInclusion {
     pub index: u64,
     /// The number of files in the log when the receipt was made.
     pub size: u64,
+    /// Whether the log signed the position and the number. RFC 9942 has both outside the signature, where another pair can lead
+    /// to the same root: file 2 of 3 can pass for file 1 of 2.
+    pub is_place_signed: bool,
 }
 
 /// The result for the receipts of a signature file.
@@ -69,6 +75,8 @@ pub(super) fn make_receipt(
         (CborItem::int(label::KID), CborItem::bytes(public.kid().to_vec())),
         (CborItem::int(label::CWT_CLAIMS), claims(&place.origin, &subject, place.time.unwrap_or_default())),
         (CborItem::int(label::VDS), CborItem::int(RFC9162_SHA256)),
+        (CborItem::text(LEAF_INDEX), CborItem::Uint(place.index)),
+        (CborItem::text(TREE_SIZE), CborItem::Uint(place.size)),
     ]);
     let proof = CborItem::Array(vec![
         CborItem::Uint(place.size),
@@ -185,5 +193,18 @@ fn verify_receipt(bytes: &[u8], entry: &Hash, key: &PublicKey) -> Result<LogIncl
         error => error.into(),
     })?;
     let Claims { signer, time, .. } = read_claims(&receipt)?;
-    Ok(LogInclusion { origin: signer, time, index, size })
+    let signed =
+        [(LEAF_INDEX, index), (TREE_SIZE, size)].map(|(name, found)| match receipt.protected.named(name) {
+            Some(signed) if signed.as_uint() == Some(found) => Ok(true),
+            Some(_) => Err(SignatureFault::OtherReceipt),
+            None => Ok(false),
+        });
+    let [is_index_signed, is_size_signed] = signed;
+    Ok(LogInclusion {
+        origin: signer,
+        time,
+        index,
+        size,
+        is_place_signed: is_index_signed? && is_size_signed?,
+    })
 }

@@ -208,10 +208,9 @@ impl OutlineWriter {
 struct SessionOutline {
     /// Top-level items and items within a notice: each is one step of the history.
     steps: Vec<OutlineStep>,
-    /// The last step with each id.
-    by_id: HashMap<u128, u32>,
-    /// The first step of each id that still counts: a rewritten item keeps its place.
-    places: HashMap<u128, u32>,
+    by_id: HashMap<u128, StepsOfId>,
+    /// Agents and the calls that started them. Almost all steps have the same.
+    agents: OutlineNumbers,
     /// Steps whose parent has not been read yet.
     unresolved: Vec<(u32, u128)>,
     /// Items within steps, with their step.
@@ -221,17 +220,57 @@ struct SessionOutline {
     open: HashMap<u64, u32, BuildHasherDefault<Identity>>,
 }
 
+/// The steps with one id.
+#[derive(Clone, Copy, Debug)]
+struct StepsOfId {
+    /// The last step.
+    last: u32,
+    /// The first step that still counts: a rewritten item keeps its place. `None` is [`NO_STEP`], so that an id takes 32 bytes.
+    place: u32,
+}
+
+/// No step: a session has fewer.
+const NO_STEP: u32 = u32::MAX;
+
+/// Numbers for keys, in the order of their first use. The key 0 has the number 0.
+#[derive(Debug, Default)]
+struct OutlineNumbers {
+    by_key: HashMap<u128, u32>,
+    keys: Vec<u128>,
+}
+
+impl OutlineNumbers {
+    fn number(&mut self, key: u128) -> u32 {
+        if key == 0 {
+            return 0;
+        }
+        *self.by_key.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32
+        })
+    }
+
+    fn key(&self, number: u32) -> u128 {
+        let at = (number as usize).checked_sub(1);
+        at.and_then(|at| self.keys.get(at)).copied().unwrap_or_default()
+    }
+}
+
+/// A step takes 32 bytes, because a session may have millions.
 #[derive(Clone, Copy, Debug)]
 struct OutlineStep {
     item: u64,
     parent: Parent,
-    agent: u128,
-    /// The call that started the step's agent.
-    parent_call: u128,
+    /// The number of the agent.
+    agent: u32,
+    /// The number of the call that started the step's agent.
+    parent_call: u32,
     /// The number of the first counted step with the same id; the step's own number if there is none.
     place: u32,
     marks: u8,
 }
+
+const _: () = assert!(size_of::<OutlineStep>() == 32 && size_of::<(u128, StepsOfId)>() == 32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parent {
@@ -301,8 +340,8 @@ impl SessionOutline {
         let own = head.native_id.as_ref().map(key);
         let parent = match &head.parent {
             Some(parent) => {
-                if let Some(&step) = self.by_id.get(&key(parent)) {
-                    Parent::Step(step)
+                if let Some(steps) = self.by_id.get(&key(parent)) {
+                    Parent::Step(steps.last)
                 } else {
                     self.unresolved.push((number, key(parent)));
                     Parent::Unknown
@@ -322,20 +361,27 @@ impl SessionOutline {
             _ if head.author == Author::Assistant => marks |= OutlineStep::ASSISTANT,
             _ => {}
         }
-        if let Some(&replaced) = head.replaces.as_ref().and_then(|id| self.by_id.get(&key(id))) {
-            self.steps[replaced as usize].marks |= OutlineStep::REPLACED;
+        if let Some(replaced) = head.replaces.as_ref().and_then(|id| self.by_id.get(&key(id))) {
+            self.steps[replaced.last as usize].marks |= OutlineStep::REPLACED;
         }
+        let place = own.map_or(number, |own| {
+            let steps = self.by_id.entry(own).or_insert(StepsOfId { last: number, place: number });
+            steps.last = number;
+            if steps.place == NO_STEP {
+                steps.place = number;
+            }
+            steps.place
+        });
+        let agent = head.agent.as_ref().or(head.parent_call.as_ref()).map_or(0, key);
+        let call = head.parent_call.as_ref().map_or(0, key);
         self.steps.push(OutlineStep {
             item: head.id.0,
             parent,
-            agent: head.agent.as_ref().or(head.parent_call.as_ref()).map_or(0, key),
-            parent_call: head.parent_call.as_ref().map_or(0, key),
-            place: own.map_or(number, |own| *self.places.entry(own).or_insert(number)),
+            agent: self.agents.number(agent),
+            parent_call: self.agents.number(call),
+            place,
             marks,
         });
-        if let Some(own) = own {
-            self.by_id.insert(own, number);
-        }
         number
     }
 
@@ -353,9 +399,9 @@ impl SessionOutline {
     fn rewound(&mut self, rewind: &Rewind<'_>) {
         let Rewind { to, turns } = rewind;
         let from = match (to, turns) {
-            (Some(to), _) => match self.places.get(&key(to)) {
-                Some(&last) => last + 1,
-                None => return,
+            (Some(to), _) => match self.by_id.get(&key(to)) {
+                Some(steps) if steps.place != NO_STEP => steps.place + 1,
+                Some(_) | None => return,
             },
             (None, None) => 0,
             (None, Some(turns)) => {
@@ -370,15 +416,19 @@ impl SessionOutline {
         for step in self.steps.iter_mut().filter(|step| step.place >= from) {
             step.marks |= OutlineStep::GONE;
         }
-        self.places.retain(|_, place| *place < from);
+        for steps in self.by_id.values_mut().filter(|steps| steps.place >= from) {
+            steps.place = NO_STEP;
+        }
     }
 
     fn settle(mut self, lineage: Lineage, outline: &mut Outline) {
         for (step, id) in std::mem::take(&mut self.unresolved) {
-            if let Some(&parent) = self.by_id.get(&id) {
-                self.steps[step as usize].parent = Parent::Step(parent);
+            if let Some(parent) = self.by_id.get(&id) {
+                self.steps[step as usize].parent = Parent::Step(parent.last);
             }
         }
+        // The rest needs no ids.
+        drop(std::mem::take(&mut self.by_id));
         outline.circles += self.circles();
         let first = self.steps.iter().find(|step| !step.is(OutlineStep::NOTICE));
         let main = first.map_or(0, |step| step.agent);
@@ -414,7 +464,7 @@ impl SessionOutline {
     }
 
     /// A log that contains only a subagent's conversation is treated as a session of its own.
-    fn find_own_thread(&self, main: u128, lineage: Lineage, outline: &mut Outline) {
+    fn find_own_thread(&self, main: u32, lineage: Lineage, outline: &mut Outline) {
         let is_alone =
             main != 0 && self.steps.iter().all(|step| step.agent != 0 || step.is(OutlineStep::NOTICE));
         let is_own = |step: &OutlineStep| {
@@ -429,10 +479,10 @@ impl SessionOutline {
     }
 
     fn circles(&self) -> usize {
-        let mut walks = vec![0_usize; self.steps.len()];
+        let mut walks = vec![0_u32; self.steps.len()];
         let mut circles = 0;
-        for walk in 1..=self.steps.len() {
-            let mut at = walk - 1;
+        for (start, walk) in (0..self.steps.len()).zip(1..) {
+            let mut at = start;
             while walks[at] == 0 {
                 walks[at] = walk;
                 let Parent::Step(parent) = self.steps[at].parent else { break };
@@ -444,7 +494,7 @@ impl SessionOutline {
     }
 
     /// The steps on the branch that ends with the last matching step; `None` if the parents form a cycle.
-    fn branch(&self, main: u128, ends: impl Fn(OutlineStep) -> bool) -> Option<Vec<bool>> {
+    fn branch(&self, main: u32, ends: impl Fn(OutlineStep) -> bool) -> Option<Vec<bool>> {
         let steps = &self.steps;
         let mut active = vec![false; steps.len()];
         let is_main = |at: usize| steps[at].agent == main;
@@ -506,7 +556,7 @@ impl SessionOutline {
     }
 
     /// Leaves out the steps of subagents whose call is left out.
-    fn leave_out_subagents(&self, main: u128, left_out: &mut [bool]) {
+    fn leave_out_subagents(&self, main: u32, left_out: &mut [bool]) {
         let (mut gone, mut here) = (BTreeSet::new(), BTreeSet::new());
         for OutlineLink { step, kind, .. } in &self.links {
             if let LinkKind::Call(id) = kind {
@@ -515,7 +565,7 @@ impl SessionOutline {
             }
         }
         for (at, step) in self.steps.iter().enumerate() {
-            let call = step.parent_call;
+            let call = self.agents.key(step.parent_call);
             left_out[at] |= step.agent != main && gone.contains(&call) && !here.contains(&call);
         }
     }
