@@ -349,7 +349,8 @@ def resume_droid(run, text):
     (run.home / ".factory").mkdir()
     (run.home / ".factory/settings.json").write_text(json.dumps(settings))
     session = first_value(text, "id") or SOME_SESSION
-    session, _ = run.place(run.home / ".factory/sessions" / str(run.cwd).replace("/", "-") / f"{session}.jsonl", text, session)
+    folder = (first_value(text, "cwd") or str(run.cwd)).replace("/", "-")
+    session, _ = run.place(run.home / ".factory/sessions" / folder / f"{session}.jsonl", text, session)
     # Droid asks its server for the session first, and takes the answer 404 for "only here".
     run.start(["exec", "-m", "custom:scripted-0", "-s", session, "-o", "json", PROMPT], FACTORY_API_KEY="fk-none",
               FACTORY_API_BASE_URL=f"http://127.0.0.1:{run.port}")
