@@ -1,8 +1,6 @@
 //! `attribute` on a scripted session in a real git repository: the attribution equals the truth, line by line, also after
 //! a rebase and after other lines were reformatted.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Bad input: the message has a position and a hint, good lines are converted, and bad bytes are kept.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 
 const FIRST: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","cwd":"/w","message":{"role":"user","content":"hi"}}

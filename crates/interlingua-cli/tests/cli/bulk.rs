@@ -1,7 +1,5 @@
 //! Bulk input: compressed files, directories, patterns, and parallel jobs.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use std::io::Write as _;
 
 use crate::support::Dir;

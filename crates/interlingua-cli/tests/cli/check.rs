@@ -1,7 +1,5 @@
 //! The messages and exit codes of `check`.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 
 fn line(id: &str, parent: &str, content: &str) -> String {

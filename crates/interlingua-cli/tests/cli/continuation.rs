@@ -1,7 +1,5 @@
 //! `list` and `continue` on a home folder: the new session is there, compared, never overwritten, and removed again.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

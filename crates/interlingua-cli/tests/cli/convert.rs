@@ -1,7 +1,5 @@
 //! Output paths, messages and exit codes of `convert`.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 
 const LOG: &str = r#"{"type":"user","uuid":"a","sessionId":"s","message":{"role":"user","content":"hi"},"new":{"x":[1]}}

@@ -1,7 +1,5 @@
 //! Messages about input with an unclear or unknown dialect. Detection itself is tested in the core.
 
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
-
 use std::io::Write as _;
 
 use crate::support::Dir;

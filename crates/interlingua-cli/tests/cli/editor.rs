@@ -1,12 +1,7 @@
 //! `acp` with the mock agent: the Agent Client Protocol on stdin and stdout, as an editor sees it. The numbers in the names are
 //! those of the conformance list.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that cannot run has failed"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot run has failed")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -1,7 +1,5 @@
 //! The source of a record and records in CBOR, tested through the command.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
-
 use crate::support;
 use crate::support::Dir;
 

@@ -1,9 +1,6 @@
 //! `convert --join` with families of every shape: each session is at its place in the joined record and is restored
 //! from it.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-#![allow(missing_docs, reason = "not published")]
-
 use crate::support::Dir;
 use serde_json::Value;
 

@@ -1,8 +1,6 @@
 //! Flags are accepted where they have an effect, and an unknown name gets a suggestion only if it is similar to a known
 //! one.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 
 #[test]

@@ -1,7 +1,5 @@
 //! `serve`, `with`, `route` and `top` as a user runs them.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
-
 use crate::support;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

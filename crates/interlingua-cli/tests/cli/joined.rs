@@ -1,7 +1,5 @@
 //! `convert --join`: the files of a session become one record, and the record is separated into the files again.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! `convert -` follows a pipe: each event is converted and written before the next event is read.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support;
 use std::io::{Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -1,6 +1,8 @@
 //! The command, run as its users run it. One program holds all tests: each program of its own would be linked for a second, and
 //! tests that wait would not run beside others.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
+
 mod agents_served;
 mod attribute;
 mod audit;

@@ -1,8 +1,6 @@
 //! The first hour with the command: flags work as documented, exit codes come with a reason, and hints help without the
 //! repository.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::{Dir, log};
 use interlingua::dialects::{Dialect, Role};
 

@@ -1,8 +1,6 @@
 //! The promises of `docs/cli.md` about files, exit codes and costs: each promise has a test that fails without it.
 
 #![cfg(unix)]
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-#![allow(missing_docs, reason = "not published")]
 #![allow(clippy::cast_possible_truncation, clippy::format_collect, reason = "short helpers of a test")]
 
 use std::fs;

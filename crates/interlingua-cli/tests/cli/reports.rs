@@ -1,7 +1,5 @@
 //! Reports of a conversion: for people, on one screen; for programs, according to the schema.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -1,7 +1,5 @@
 //! `run` with the mock agent: the view, events, the JSON result, requests at the keyboard, signals and exit codes.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use serde_json::{Value, json};
 
 use crate::support::{Dir, Ran};

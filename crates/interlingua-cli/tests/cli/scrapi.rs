@@ -1,8 +1,6 @@
 //! Registration with a transparency service over HTTP: a small service on loopback that keeps a log, and services that
 //! misbehave.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,7 +1,5 @@
 //! Keys, signatures, proofs and redaction, tested through the command.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support;
 use crate::support::Dir;
 

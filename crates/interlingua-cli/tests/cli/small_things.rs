@@ -1,7 +1,5 @@
 //! Small usability details.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 
 const LOG: &str = concat!(

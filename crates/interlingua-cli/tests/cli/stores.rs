@@ -1,7 +1,5 @@
 //! Stores of sessions as inputs: each session is an input, next to the ordinary logs of a directory.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run has failed")]
-
 use crate::support::Dir;
 use rusqlite::Connection;
 

@@ -1,7 +1,5 @@
 //! Sessions between agents: there and back, with other tools, within a budget, after a kill, and opened at a hit.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run has failed")]
-
 mod flags;
 mod killed;
 mod odd_homes;
