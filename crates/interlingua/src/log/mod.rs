@@ -84,6 +84,11 @@ pub(crate) const SPOKEN_BY_MAIN_AGENT: crate::model::Support =
 pub(crate) const OF_MAIN_AGENT: crate::model::Support =
     crate::model::Support::Less("what subagents say and do is left out");
 
+/// Support for the name of a tool: as [`OF_MAIN_AGENT`], under [`LogRules::call_names`].
+pub(crate) const TOOL_NAME_OF_MAIN_AGENT: crate::model::Support = crate::model::Support::Less(
+    "a name that the API refuses is replaced; what subagents say and do is left out",
+);
+
 /// A pattern for the session facts that no built head or line holds: these facts are lost unless kept lines hold them.
 /// The log's own agent is implied by its format.
 macro_rules! said_by_kept_frames {

@@ -1,7 +1,7 @@
 //! Fields that a message built from another agent's session supports. A kept message supports every field.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_no_log};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -9,11 +9,7 @@ pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
-        Field::CallName
-        | Field::CallArgs
-        | Field::ResultText
-        | Field::ResultIsError
-        | Field::ResultExitCode => OF_MAIN_AGENT,
+        Field::CallArgs | Field::ResultText | Field::ResultIsError | Field::ResultExitCode => OF_MAIN_AGENT,
 
         Field::SessionId => Support::Less(
             "only what is known when the thread begins; an id that the program does not take is replaced",
@@ -37,6 +33,7 @@ pub(super) const fn support(field: Field) -> Support {
         | Field::SessionRepository
         | Field::PermissionMode => Support::Less("only messages that were kept say it"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
         Field::MessageMedia => Support::Less("pictures in base64; none of the assistant"),

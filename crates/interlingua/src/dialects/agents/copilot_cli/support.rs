@@ -9,7 +9,6 @@ pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::Structure
         | Field::Padding
-        | Field::CallName
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError
@@ -27,6 +26,7 @@ pub(super) const fn support(field: Field) -> Support {
             Support::Less("only lines that were kept say it")
         }
 
+        Field::CallName => Support::Less("a name that the API refuses is replaced"),
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Support::Less("a person's own words, and what a harness put there"),

@@ -1,7 +1,7 @@
 //! Fields that a line built from another agent's session supports. A kept line supports every field.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_no_log};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a group of fields is a pattern of its own")]
@@ -9,7 +9,7 @@ pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
-        Field::CallName | Field::CallArgs | Field::ResultText | Field::ResultIsError => OF_MAIN_AGENT,
+        Field::CallArgs | Field::ResultText | Field::ResultIsError => OF_MAIN_AGENT,
 
         Field::SessionId => {
             Support::Less("only the value before the first line; an id that is no UUID is replaced")
@@ -40,6 +40,7 @@ pub(super) const fn support(field: Field) -> Support {
         Field::EventTime => Support::Less("only in a line without a time of its own"),
         Field::ItemAgent => Support::Less("only the main agent; other agents are left out"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the APIs refuse is replaced"),
         Field::ItemOrigin => Support::Less("only text of a harness"),
         Field::CallKind => Support::Less("free text has a form of its own; the runner of a tool has not"),

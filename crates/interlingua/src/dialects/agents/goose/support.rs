@@ -1,7 +1,7 @@
 //! Fields that a message built from another agent's session supports. A kept message supports every field.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_no_log};
+use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_no_log};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a group of fields is a pattern of its own")]
@@ -10,7 +10,6 @@ pub(super) const fn support(field: Field) -> Support {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
         Field::ReasoningText
-        | Field::CallName
         | Field::CallArgs
         | Field::ResultText
         | Field::ResultIsError
@@ -45,6 +44,7 @@ pub(super) const fn support(field: Field) -> Support {
         Field::EventTime => Support::Less("only of a message without a time of its own, in seconds"),
         Field::ItemAgent => Support::Less("only the main agent; other agents are left out"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the APIs refuse is replaced"),
         Field::CallKind => Support::Less("free text has a form of its own; the runner of a tool has not"),
         Field::CallNamespace => Support::Less("before the tool's name; subagents are left out"),

@@ -1,7 +1,9 @@
 //! Fields that a line of `context.jsonl` built from another agent's session supports. A kept line supports every field.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
+use crate::log::{
+    OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_kept_frames, said_by_no_log,
+};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -9,7 +11,7 @@ pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
-        Field::ReasoningText | Field::CallName | Field::CallArgs | Field::ResultText => OF_MAIN_AGENT,
+        Field::ReasoningText | Field::CallArgs | Field::ResultText => OF_MAIN_AGENT,
         Field::ResultIsError => Support::Less("in words; that a tool did not fail is not said"),
 
         said_by_kept_frames!()
@@ -24,6 +26,7 @@ pub(super) const fn support(field: Field) -> Support {
         | Field::SessionRepository
         | Field::EventTime => Support::Less("only lines that were kept say it"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Support::Less("only by the tags around what a harness says"),

@@ -1,7 +1,9 @@
 //! Fields that a line built from another agent's session supports. A kept line supports every field.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
+use crate::log::{
+    OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_kept_frames, said_by_no_log,
+};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -10,7 +12,6 @@ pub(super) const fn support(field: Field) -> Support {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
         Field::ReasoningText
-        | Field::CallName
         | Field::CallArgs
         | Field::ResultName
         | Field::ResultText
@@ -29,6 +30,7 @@ pub(super) const fn support(field: Field) -> Support {
         | Field::SessionCommit
         | Field::SessionRepository => Support::Less("only lines that were kept say it"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Support::Less("only what a harness put there"),

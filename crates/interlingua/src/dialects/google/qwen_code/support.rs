@@ -1,7 +1,9 @@
 //! The fields that a Qwen Code log supports for another agent's session. A kept line restores all fields.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
+use crate::log::{
+    OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_kept_frames, said_by_no_log,
+};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -10,7 +12,6 @@ pub(super) const fn support(field: Field) -> Support {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
         Field::ReasoningText
-        | Field::CallName
         | Field::CallArgs
         | Field::ResultName
         | Field::ResultText
@@ -28,6 +29,7 @@ pub(super) const fn support(field: Field) -> Support {
         | Field::SessionCommit
         | Field::SessionRepository => Support::Less("only lines that were kept say it"),
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less("system prompts are left out; a tool that speaks is the user"),
         Field::ItemOrigin => Support::Less("a person's own words, and what a harness put there"),

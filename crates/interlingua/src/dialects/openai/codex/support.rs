@@ -1,7 +1,9 @@
 //! The fields that a rollout supports for another agent's session. A kept line restores all fields.
 
 use crate::ledger::Reason;
-use crate::log::{OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, said_by_kept_frames, said_by_no_log};
+use crate::log::{
+    OF_MAIN_AGENT, SPOKEN_BY_MAIN_AGENT, TOOL_NAME_OF_MAIN_AGENT, said_by_kept_frames, said_by_no_log,
+};
 use crate::model::{Field, Support};
 
 #[expect(clippy::unnested_or_patterns, reason = "a room of fields is a pattern of its own")]
@@ -9,11 +11,7 @@ pub(super) const fn support(field: Field) -> Support {
     match field {
         Field::Structure | Field::Padding => Support::Exactly,
         Field::MessageText => SPOKEN_BY_MAIN_AGENT,
-        Field::ReasoningSummary
-        | Field::CallNamespace
-        | Field::CallName
-        | Field::CallArgs
-        | Field::ResultText => OF_MAIN_AGENT,
+        Field::ReasoningSummary | Field::CallNamespace | Field::CallArgs | Field::ResultText => OF_MAIN_AGENT,
 
         Field::SessionId => Support::Less("an id that is no UUID is replaced"),
         Field::SessionCwd
@@ -25,6 +23,7 @@ pub(super) const fn support(field: Field) -> Support {
             Support::Less("only lines that were kept say it")
         }
 
+        Field::CallName => TOOL_NAME_OF_MAIN_AGENT,
         Field::CallId | Field::ResultCallId => Support::Less("an id that the API refuses is replaced"),
         Field::ItemAuthor => Support::Less(
             "system prompts are left out; a message of a tool is the user's; one without content has no line",
