@@ -193,7 +193,7 @@ fn assert_sound(verification: &Verification, record: &[u8]) {
     assert_eq!(found, original, "the tree head holds for other values: {facts:?}");
 }
 
-/// A receipt that holds says what the log signed.
+/// An edited receipt that still verifies has the position and the claims of the original.
 fn receipts(edits: &[u8]) {
     let signed = &*SIGNED;
     let Some((&number, edits)) = edits.split_first() else { return };

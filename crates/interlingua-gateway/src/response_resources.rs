@@ -172,7 +172,7 @@ fn parameter(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| percent_decoded(&value.replace('+', " ")))
 }
 
-/// A page of the items that a response was made of: those of its request, after those of the responses that it continues.
+/// A page of the input items of a response: the items of earlier responses that it continues, then the items of its request.
 fn input_items(id: &str, stored: &StoredResponse, query: &str) -> Result<String, FailedCall> {
     let limit = match parameter(query, "limit") {
         None => USUAL_ITEMS,

@@ -3,7 +3,7 @@
 
 #![cfg(unix)]
 use crate::support;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
@@ -37,10 +37,7 @@ impl Served {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
-        lines.read_line(&mut line).expect("a line");
-        let address = line.trim().strip_prefix("listening on http://").expect(&line).to_owned();
+        let (address, _) = support::address_of(&mut child);
         Self { child, address }
     }
 

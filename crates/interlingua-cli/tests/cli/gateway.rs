@@ -25,10 +25,7 @@ impl Served {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
-        lines.read_line(&mut line).expect("a line");
-        let address = line.trim().strip_prefix("listening on http://").expect(&line).to_owned();
+        let (address, lines) = support::address_of(&mut child);
         Self { child, address, lines }
     }
 

@@ -291,7 +291,7 @@ fn is_password(value: &[u8]) -> bool {
     has_digit && has_letter && !is_expression && !is_uuid(value) && is_varied(value, 7) && changes(value) >= 2
 }
 
-/// Whether a value says that it stands for another one, or is the kind of password that examples have.
+/// Whether a value is a placeholder, a reference to a variable, or a password that documents use as an example.
 fn is_placeholder(value: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"your",

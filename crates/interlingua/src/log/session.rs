@@ -20,7 +20,7 @@ impl SessionTracker {
         &self.known
     }
 
-    /// Whether the id in the head of a log is that of another session: several logs may follow one another.
+    /// Whether the head of a log has the id of another session than the one so far: an input may hold several logs.
     pub fn is_another(&self, id: Option<Val<'_>>) -> bool {
         let id = id.and_then(|id| id.str());
         self.known.id.as_ref().zip(id.as_ref()).is_some_and(|(known, id)| known.decode() != id.decode())

@@ -5,9 +5,9 @@
 pub(crate) mod schema;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A log of Claude Code with this many messages.
@@ -30,6 +30,15 @@ pub(crate) fn stoppable() -> Vec<String> {
     let is_deaf = ignored.unwrap_or(0) & (1 | 1 << 1 | 1 << 14) != 0;
     let wrapper = is_deaf.then_some(["env", "--default-signal=HUP,INT,TERM"]).into_iter().flatten();
     wrapper.chain([env!("CARGO_BIN_EXE_interlingua")]).map(str::to_owned).collect()
+}
+
+/// The address that a server prints when it listens, and its further lines.
+pub(crate) fn address_of(server: &mut Child) -> (String, BufReader<ChildStderr>) {
+    let mut lines = BufReader::new(server.stderr.take().expect("piped"));
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("a line");
+    let address = line.trim().strip_prefix("listening on http://").expect(&line).to_owned();
+    (address, lines)
 }
 
 /// Waits for an effect of the command on files.
